@@ -1,0 +1,47 @@
+# Everything a fresh clone needs is make, Python 3.11 or newer, and a package index.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup demo test check format bench conformance clean
+
+help:  ## Say what there is
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(READY)  ## Make .venv with remit, its extras and its tools
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "remit needs Python 3.11 or newer; say which: make PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing remit and its tools into .venv (once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,dev]'
+	@touch $@
+
+demo: $(READY)  ## Run the blog's story through a real MCP client
+	@$(BIN)/python -m examples.blog.demo
+
+test: $(READY)  ## Run all tests; ARGS='-k name' for some
+	@$(BIN)/pytest -n 2 $(ARGS)
+
+check: $(READY)  ## Lint, format, types, imports, dependencies
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-timing
+	$(BIN)/deptry src
+	$(BIN)/mypy
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --ignoreexternal --verifytypes remit
+
+format: $(READY)  ## Let ruff mend what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(READY)  ## Measure against bare pydantic, mcp and FastMCP, and write benchmarks/results.md
+	@$(BIN)/python -m benchmarks
+
+conformance: $(READY)  ## Run the official MCP conformance suite (brings its own Node)
+	@$(BIN)/python conformance/run.py
+
+clean:  ## Remove what the other targets made
+	rm -rf .venv .conformance .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
