@@ -7,6 +7,7 @@ suite brings no token.
 from __future__ import annotations
 
 import asyncio
+import base64
 import socket
 import struct
 import zlib
@@ -16,6 +17,7 @@ import uvicorn
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 import remit
+from remit.content import Audio, Content, Embedded, Image, Text, TextResource
 
 app = remit.Remit("remit-conformance", version="1.0.0")
 Call = remit.Call
@@ -48,7 +50,11 @@ def _wav() -> bytes:
     return struct.pack("<4sI", b"RIFF", 4 + len(shape) + len(data)) + b"WAVE" + shape + data
 
 
-IMAGE = remit.Image(data=_png(), mime_type="image/png")
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+IMAGE = Image(data=_base64(_png()), mime_type="image/png")
 
 
 @app.tool(**reads)
@@ -58,39 +64,33 @@ async def test_simple_text(call: Call) -> str:
 
 
 @app.tool(**reads)
-async def test_image_content(call: Call) -> remit.Image:
+async def test_image_content(call: Call) -> Image:
     """Return an image."""
     return IMAGE
 
 
 @app.tool(**reads)
-async def test_audio_content(call: Call) -> remit.Audio:
+async def test_audio_content(call: Call) -> Audio:
     """Return a sound."""
-    return remit.Audio(data=_wav(), mime_type="audio/wav")
+    return Audio(data=_base64(_wav()), mime_type="audio/wav")
 
 
 @app.tool(**reads)
-async def test_embedded_resource(call: Call) -> remit.Embedded:
+async def test_embedded_resource(call: Call) -> Embedded:
     """Return a document."""
-    return remit.Embedded(
-        uri="test://embedded-resource",
-        mime_type="text/plain",
-        text="This is an embedded resource content.",
-    )
+    text = "This is an embedded resource content."
+    return Embedded(resource=TextResource(uri="test://embedded-resource", text=text))
 
 
 @app.tool(**reads)
-async def test_multiple_content_types(call: Call) -> list[remit.Content]:
+async def test_multiple_content_types(call: Call) -> list[Content]:
     """Return a text, an image and a document."""
-    return [
-        remit.Text(text="Multiple content types test:"),
-        IMAGE,
-        remit.Embedded(
-            uri="test://mixed-content-resource",
-            mime_type="application/json",
-            text='{"test":"data","value":123}',
-        ),
-    ]
+    document = TextResource(
+        uri="test://mixed-content-resource",
+        mime_type="application/json",
+        text='{"test":"data","value":123}',
+    )
+    return [Text(text="Multiple content types test:"), IMAGE, Embedded(resource=document)]
 
 
 @app.tool(**reads)

@@ -28,7 +28,26 @@ MODULES = sorted(path for path in SRC.rglob("*.py"))
 MAX_LINES = 400
 
 PUBLIC = {
-    "remit": set[str](),
+    "Approval",
+    "Ask",
+    "Body",
+    "Call",
+    "Clip",
+    "Decision",
+    "DeclarationError",
+    "DeclarationWarning",
+    "Event",
+    "Issue",
+    "Ok",
+    "Outcome",
+    "Page",
+    "Principal",
+    "Refused",
+    "Remit",
+    "Require",
+    "Resource",
+    "StoreError",
+    "Tool",
 }
 
 
@@ -165,7 +184,7 @@ def test_import_remit_is_light() -> None:
 
 def test_public_names_are_those_listed() -> None:
     """A name that users can import is a promise; adding one is a change to this list."""
-    assert set(remit.__all__) == PUBLIC["remit"]
+    assert set(remit.__all__) == PUBLIC
     for name in remit.__all__:
         assert hasattr(remit, name), name
 
