@@ -1,0 +1,348 @@
+"""From a function and its options to a `Tool`: everything that can be wrong is refused here (law L12)."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import limits as rate_limits
+from pydantic_core import SchemaSerializer, SchemaValidator, core_schema
+
+from remit.arguments import REPAIRS, Parsed, Parser
+from remit.contract import Approval, DeclarationError, Effect, Require, Tool
+from remit.outcome import CODES, Refused
+from remit.projection import MAX_RESULT_BYTES, projection
+from remit.schema.derive import advertised
+from remit.schema.exact import exact
+from remit.schema.merge import ambiguous, merged, rooted
+from remit.schema.policy import SchemaError
+from remit.schema.walk import Node, children
+from remit.signature import Signature, refused, signature
+from remit.unbound import dropped
+
+__all__ = ["Options", "declared"]
+
+# What MCP and every provider in facts carry alike: OpenAI's and Anthropic's is the narrowest.
+NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
+SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749 section 3.3, scope-token
+EFFECTS: Final = ("read", "write", "irreversible")
+
+REQUESTED: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "status": {"const": "awaiting_approval"},
+        "request": {
+            "type": "string",
+            "description": "Short digest by which a person finds the request.",
+        },
+        "expires_at": {"type": "string", "format": "date-time"},
+        "next": {"type": "string", "description": "What happens now."},
+    },
+    "required": ["status", "request", "expires_at", "next"],
+    "additionalProperties": False,
+}
+"""What a tool that waits for a person answers; the tool's own result comes to no agent by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a declaration says beside the function; see `remit.Remit.tool`."""
+
+    effect: Effect | None = None
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    external: bool = False
+    idempotent: bool = False
+    scopes: AbstractSet[str] = frozenset()
+    public: bool = False
+    require: Require | None = None
+    approval: Approval | None = None
+    timeout: float = 60.0
+    limit: str | None = None
+    inline: bool = False
+    repair: AbstractSet[str] = frozenset()
+    errors: Mapping[type[Exception], Refused] = field(
+        default_factory=dict[type[Exception], Refused]
+    )
+    max_result_bytes: int = MAX_RESULT_BYTES
+    host_keys: AbstractSet[str] = frozenset()
+    known_scopes: AbstractSet[str] | None = None
+    version: str = "0"
+
+
+def _checked(options: Options, tool: str) -> None:  # noqa: C901, PLR0912 - one line per mistake
+    """Refuse whatever an option may not be; each with its mend."""
+    for name in ("external", "idempotent", "public", "inline"):
+        if type(getattr(options, name)) is not bool:
+            raise refused(tool, f"option {name}", "is True or False")
+    if options.effect not in EFFECTS:
+        text = "must be said: effect='read', 'write' or 'irreversible'"
+        raise refused(tool, "effect", text)
+    if not NAME.match(tool):
+        text = "has a name that MCP or a provider can't carry; use letters, digits, _ and -, at most 64, a letter first"
+        raise refused(tool, "", text)
+    if isinstance(options.scopes, str) or not isinstance(options.scopes, AbstractSet):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refused(tool, "scopes", "is a set of texts, e.g. scopes={'drafts:write'}")
+    for scope in sorted(options.scopes):
+        if not SCOPE.match(scope):
+            raise refused(
+                tool, f"scope {scope!r}", "is no OAuth scope: no spaces, quotes or backslashes"
+            )
+        if options.known_scopes is not None and scope not in options.known_scopes:
+            listed = ", ".join(sorted(options.known_scopes))
+            raise refused(
+                tool, f"scope {scope!r}", f"is unknown; the app declares {listed or 'none'}"
+            )
+    if options.public and (options.scopes or options.require or options.approval):
+        raise refused(
+            tool, "public=True", "means anyone; it can't stand beside scopes, require or approval"
+        )
+    if options.require is not None and not isinstance(options.require, Require):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refused(tool, "require", "is remit.Require(rule, otherwise=…)")
+    if options.approval is not None and not isinstance(options.approval, Approval):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refused(tool, "approval", "is remit.Approval(approvers={…}, …)")
+    if options.approval is not None and options.effect == "read":
+        raise refused(tool, "approval", "guards an effect; a tool with effect='read' has none")
+    if not (isinstance(options.timeout, int | float) and 0 < options.timeout < math.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refused(tool, "timeout", "is a positive number of seconds")
+    if unknown := sorted(set(options.repair) - REPAIRS):
+        raise refused(
+            tool, f"repair {unknown[0]!r}", f"is unknown; there are {', '.join(sorted(REPAIRS))}"
+        )
+    if options.limit is not None:
+        try:
+            rate_limits.parse(options.limit)
+        except ValueError as error:
+            raise refused(
+                tool, f"limit {options.limit!r}", "can't be read; write e.g. limit='60/minute'"
+            ) from error
+    if type(options.max_result_bytes) is not int or options.max_result_bytes < 4096:
+        raise refused(tool, "max_result_bytes", "is a number of bytes, 4096 at least")
+    for kind, answer in options.errors.items():
+        if not (
+            isinstance(kind, type) and issubclass(kind, Exception) and isinstance(answer, Refused)
+        ):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise refused(
+                tool,
+                "errors",
+                "maps exception classes to Refused, e.g. {Closed: Refused('closed', '…')}",
+            )
+        if answer.code in CODES - {"not_found", "forbidden", "conflict"}:
+            raise refused(
+                tool,
+                f"errors for {kind.__name__}",
+                f"{answer.code!r} is remit's own code; take another",
+            )
+
+
+def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[str, Any]) -> Tool:
+    """Return the `Tool` that *function* and *options* declare.
+
+    Raises:
+        DeclarationError: Naming the tool, the place in it, and the mend.
+    """
+    if not callable(function):
+        text = f"{function!r} is no function; put @app.tool(effect=…) above a def"
+        raise DeclarationError(text)
+    own_name = options.name or getattr(function, "__name__", None) or type(function).__name__
+    _checked(options, own_name)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise refused(
+            own_name, "", "is a generator; return the whole result, or a remit.Page of it"
+        )
+    name = own_name
+    if options.approval is not None and not own_name.startswith("request_"):
+        name = f"request_{own_name}"
+        if not NAME.match(name):
+            raise refused(
+                own_name, "", f"is called {name} where a person must agree, which is too long"
+            )
+    if options.inline and inspect.iscoroutinefunction(function):
+        raise refused(
+            own_name, "inline", "is for plain functions; an async one never leaves the loop"
+        )
+    signed = signature(function, tool=own_name, scope=scope)
+    if options.approval is not None:
+        _check_watchers(options.approval, signed, own_name)
+    input_schema = _input_schema(signed, own_name)
+    for pointer, shared in ambiguous(input_schema):
+        text = f"an object with {shared} fits two alternatives; give them a discriminator (Literal field and Field(discriminator=…))"
+        raise refused(own_name, f"union at {pointer}", text)
+    out = projection(
+        signed.returns,
+        ceiling=options.max_result_bytes,
+        wrap=lambda error: refused(own_name, "result", str(error).splitlines()[0]),
+    )
+    result, _ = rooted(out.schema)
+    description = inspect.cleandoc(options.description or inspect.getdoc(function) or "")
+    if options.approval is not None:
+        description = f"{description}\n\nA person must agree first: the call files a request and changes nothing by itself.".strip()
+        result = REQUESTED
+    shown = {
+        "name": name,
+        "description": description,
+        "input": input_schema,
+        "output": result,
+        "result": out.schema,
+        "effect": [options.effect, options.external, options.idempotent],
+        "scopes": sorted(options.scopes),
+        "public": options.public,
+        "approval": sorted(options.approval.approvers) if options.approval else None,
+    }
+    return Tool(
+        name=name,
+        title=options.title or name.replace("_", " ").capitalize(),
+        description=description,
+        effect=cast("Effect", options.effect),
+        external=options.external,
+        idempotent=options.idempotent,
+        scopes=frozenset(options.scopes),
+        public=options.public,
+        require=options.require,
+        approval=options.approval,
+        timeout=float(options.timeout),
+        limit=options.limit,
+        inline=options.inline,
+        errors=dict(options.errors),
+        input_schema=input_schema,
+        output_schema=result,
+        version=options.version,
+        digest=hashlib.sha256(json.dumps(shown, sort_keys=True, default=str).encode()).hexdigest(),
+        parser=_parser(signed, input_schema, options, name),
+        projection=out,
+        resources=signed.resources,
+        call_parameter=signed.call_parameter,
+        is_async=signed.is_async,
+        frozen=_freezer(signed),
+        _function=function,
+    )
+
+
+def _check_watchers(approval: Approval, signed: Signature, tool: str) -> None:
+    """Refuse a *show* or *version* that asks for what the tool hasn't got."""
+    named = {*signed.wires.values(), signed.body_name} - {""}
+    records = {place.name for place in signed.resources}
+    for option, function, there in (
+        ("show", approval.show, named),
+        ("version", approval.version, records),
+    ):
+        if function is None:
+            continue
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        wanted = [
+            p.name
+            for p in parameters
+            if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.default is p.empty
+        ]
+        if unknown := [name for name in wanted if name not in there]:
+            text = f"asks for {unknown[0]!r}; after the call it can have {', '.join(sorted(there)) or 'nothing'}"
+            raise refused(tool, f"approval's {option}", text)
+
+
+def _input_schema(signed: Signature, tool: str) -> dict[str, Any]:
+    try:
+        fields, _ = rooted(advertised(signed.fields))
+        if signed.body is None:
+            return fields
+        return merged(fields, advertised(signed.body))
+    except SchemaError as error:
+        where = f"body {signed.body_name!r}" if signed.body is not None else "parameters"
+        raise refused(tool, where, error.text) from error
+
+
+def _compiled(node: Node, tool: str) -> SchemaValidator:
+    try:
+        return SchemaValidator(
+            cast("Any", exact(node)), {"hide_input_in_errors": True}, _use_prebuilt=False
+        )  # pyright: ignore[reportCallIssue]
+    except SchemaError as error:
+        raise refused(tool, f"parameters at {error.path}", error.text) from error
+    except Exception as error:
+        first = str(error).strip().splitlines()[-1]
+        raise refused(tool, "parameters", f"pydantic can't build their parser: {first}") from error
+
+
+def _root(node: Node) -> Node:
+    """Return the arguments' own fields node in place of their model: a plain dict is all we need of it."""
+    if node["type"] == "definitions":
+        return {**node, "schema": _root(node["schema"])}
+    return node if node["type"] == "model-fields" else _root(node["schema"])
+
+
+def _parser(signed: Signature, schema: dict[str, Any], options: Options, tool: str) -> Parser:
+    nodes = [signed.fields, *([signed.body] if signed.body is not None else [])]
+    plain = any(part.get("extra_behavior") == "ignore" for node in nodes for part in children(node))
+    arms = [schema, *schema.get("oneOf", ()), *schema.get("anyOf", ())]
+    wires = dict(signed.wires)
+    body_name = signed.body_name
+
+    def unbound(raw: dict[str, Any], values: dict[str, Any]) -> list[str]:
+        found: list[str] = []
+        rest = {key: item for key, item in raw.items() if key not in wires}
+        for key, item in raw.items():
+            if key in wires:
+                found += dropped(item, values.get(wires[key]), (key,))
+        if body_name:
+            found += dropped(rest, values.get(body_name))
+        return found
+
+    return Parser(
+        tool=tool,
+        fields=_compiled(_root(signed.fields), tool),
+        schema=schema,
+        declared=frozenset(signed.wires),
+        body=None if signed.body is None else _compiled(signed.body, tool),
+        body_name=signed.body_name,
+        host_keys=frozenset(options.host_keys),
+        repairs=frozenset(options.repair),
+        unbound=unbound if plain else None,
+        known=frozenset(key for arm in arms for key in arm.get("properties", {})),
+    )
+
+
+def _freezer(signed: Signature) -> Callable[[Parsed], dict[str, Any]]:
+    """Return what writes parsed arguments back as JSON, with defaults filled in, by callers' keys."""
+    made: list[Any] = []
+
+    def freeze(parsed: Parsed) -> dict[str, Any]:
+        if not made:
+            made.append(_serializer(signed))
+        values = {
+            name: value
+            for name, value in parsed.values.items()
+            if name != signed.body_name or not name
+        }
+        data: dict[str, Any] = made[0][0].to_python(values, mode="json", by_alias=True)
+        if signed.body is not None:
+            data |= made[0][1].to_python(
+                parsed.values[signed.body_name], mode="json", by_alias=True
+            )
+        return data
+
+    return freeze
+
+
+def _serializer(signed: Signature) -> tuple[SchemaSerializer, SchemaSerializer | None]:
+    def typed(node: Node) -> Node:
+        if node["type"] == "definitions":
+            return {**node, "schema": typed(node["schema"])}
+        if node["type"] != "model-fields":
+            return typed(node["schema"])
+        fields = {
+            name: core_schema.typed_dict_field(
+                item["schema"], serialization_alias=item["serialization_alias"]
+            )
+            for name, item in node["fields"].items()
+        }
+        return cast("Node", core_schema.typed_dict_schema(fields, total=False))
+
+    body = None if signed.body is None else SchemaSerializer(cast("Any", signed.body))
+    return SchemaSerializer(cast("Any", typed(signed.fields))), body

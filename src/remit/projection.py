@@ -1,0 +1,219 @@
+"""What goes back: declared fields only, exact, clipped, and bounded as a whole (law L9).
+
+A handler may return its whole row. The result's type picks the fields, holds each value to its
+declared type, and the ceiling cuts lists and texts until the JSON fits, still whole and still valid.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, cast, get_args, get_origin
+
+from pydantic import TypeAdapter
+from pydantic_core import SchemaSerializer, SchemaValidator, ValidationError
+
+from remit.content import Block
+from remit.outcome import Refused
+from remit.schema.derive import advertised
+from remit.schema.exact import exact_result
+from remit.schema.policy import with_policies
+from remit.schema.walk import children
+
+__all__ = ["MAX_RESULT_BYTES", "Projection", "ResultError", "projection"]
+
+MAX_RESULT_BYTES: Final = (
+    128 * 1024
+)  # about 32k tokens, the largest answer that hosts still hand on whole
+_SHORTEST: Final = 80  # characters; a text cut further says nothing
+_COPIES: Final = 5  # bytes on the wire per byte of data at worst: structured, and as escaped text
+
+
+class ResultError(Exception):
+    """A result that isn't what its tool declared; the caller sees a reference, the log this text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """How one tool's results leave.
+
+    Attributes:
+        schema: The result's own JSON Schema.
+        validator: Holds what the handler returned to the declared type, and drops the rest.
+        serializer: Writes it as JSON.
+        loose: True if parts of the type take any value, so that the JSON has to be looked through.
+        ceiling: The most bytes that the whole answer may have.
+        content: True if the result is content blocks, which are sent as they are or not at all.
+    """
+
+    schema: dict[str, Any]
+    validator: SchemaValidator
+    serializer: SchemaSerializer
+    loose: bool
+    ceiling: int
+    content: bool = False
+
+    def project(self, returned: Any) -> tuple[Any, bool]:
+        """Return *returned* as JSON-ready data, and whether something was cut to fit.
+
+        Raises:
+            ResultError: If it isn't what the tool declared: a wrong type, NaN, a naive time.
+            Refused: ``too_large`` if no cut makes it fit.
+        """
+        try:
+            value = self.validator.validate_python(returned)
+        except ValidationError as error:
+            wrong = "; ".join(
+                f"{'.'.join(map(str, e['loc'])) or '(root)'}: {e['type']}"
+                for e in error.errors(
+                    include_url=False, include_input=False, include_context=False
+                )[:5]
+            )
+            text = f"the handler's result is not what the tool declares: {wrong}"
+            raise ResultError(text) from None
+        try:
+            data = self.serializer.to_python(value, mode="json", by_alias=True, warnings="error")
+            size = len(self._text(data))
+        except (ValueError, TypeError, RecursionError) as error:
+            text = f"the handler's result has no JSON form: {type(error).__name__}"
+            raise ResultError(text) from error
+        if size * _COPIES <= self.ceiling or self._wire(data) <= self.ceiling:
+            return data, False
+        if self.content:
+            raise _too_large(size, self.ceiling)
+        return self._cut(data, size), True
+
+    def _text(self, data: Any) -> str | bytes:
+        # json.dumps refuses NaN, which pydantic's writer turns into null.
+        if self.loose:
+            return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return cast("bytes", _JSON.to_json(data))
+
+    def _wire(self, data: Any) -> int:
+        """Return the bytes of *data* in the answer, where it stands as structure and as text."""
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        return len(text.encode()) + len(json.dumps(text, ensure_ascii=False).encode()) + 512
+
+    def _cut(self, data: Any, size: int) -> Any:
+        """Return *data* with its longest lists, then its longest texts, cut until it fits."""
+        cap = max(_SHORTEST, self.ceiling // (8 * _COPIES))
+        made = data
+        for kept, length in _ever_less(_longest_list(data), cap):
+            made = _cut(data, kept, length)
+            if self._wire(made) <= self.ceiling:
+                break
+        if self._wire(made) > self.ceiling or not self._holds(made):
+            raise _too_large(size, self.ceiling)
+        return made
+
+    def _holds(self, data: Any) -> bool:
+        try:
+            self.validator.validate_json(_JSON.to_json(data))
+        except ValidationError:
+            return False
+        return True
+
+
+def _too_large(size: int, ceiling: int) -> Refused:
+    text = (
+        f"The result has {size} bytes and can't be cut to fit {ceiling}. "
+        "Ask for less, for instance a narrower range or fewer fields."
+    )
+    return Refused("too_large", text)
+
+
+_JSON: Final = TypeAdapter[Any](Any).serializer
+
+
+def _longest_list(value: Any) -> int:
+    return max((len(item) for item in _every(value) if isinstance(item, list)), default=0)
+
+
+def _ever_less(kept: int, length: int) -> Iterator[tuple[int, int]]:
+    """Yield how many items and characters to keep: shorter texts first, then lists, then texts again."""
+    yield kept, length
+    while kept > 1:
+        kept //= 2
+        yield kept, length
+    while length > _SHORTEST:
+        length = max(_SHORTEST, length // 2)
+        yield kept, length
+
+
+def _every(value: Any) -> list[Any]:
+    found, stack = list[Any](), [value]
+    while stack:
+        item = stack.pop()
+        found.append(item)
+        if isinstance(item, dict):
+            stack.extend(cast("dict[str, Any]", item).values())
+        elif isinstance(item, list):
+            stack.extend(cast("list[Any]", item))
+    return found
+
+
+def _cut(value: Any, kept: int, length: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= length else value[: length - 1] + "…"
+    if isinstance(value, list):
+        return [_cut(item, kept, length) for item in cast("list[Any]", value)[:kept]]
+    if isinstance(value, dict):
+        made = {
+            key: _cut(item, kept, length) for key, item in cast("dict[str, Any]", value).items()
+        }
+        items: Any = cast("dict[str, Any]", value).get("items")
+        if (
+            isinstance(items, list)
+            and len(cast("list[Any]", items)) > kept
+            and made.get("more") is False
+        ):
+            made["more"] = True
+        return made
+    return value
+
+
+def projection(
+    annotation: Any, *, ceiling: int = MAX_RESULT_BYTES, wrap: Callable[[Exception], Exception]
+) -> Projection:
+    """Return how results of type *annotation* leave.
+
+    Args:
+        annotation: The handler's return type.
+        ceiling: The most bytes of a whole answer.
+        wrap: Makes the declaration's error of what is wrong with the type.
+    """
+    try:
+        core = cast("dict[str, Any]", TypeAdapter(annotation).core_schema)
+        node = exact_result(with_policies(core, default="ignore"))
+        schema = advertised(_closed(with_policies(core, default="forbid")), mode="serialization")
+        return Projection(
+            schema=schema,
+            validator=SchemaValidator(
+                cast("Any", node), {"hide_input_in_errors": True}, _use_prebuilt=False
+            ),  # pyright: ignore[reportCallIssue]
+            serializer=SchemaSerializer(cast("Any", node)),
+            loose=any(part["type"] == "any" for part in children(node)),
+            ceiling=ceiling,
+            content=_is_content(annotation),
+        )
+    except Exception as error:
+        raise wrap(error) from error
+
+
+def _is_content(annotation: Any) -> bool:
+    """Tell whether results of this type are content blocks, one or a list."""
+    if get_origin(annotation) is list:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    arms = get_args(annotation) or (annotation,)
+    return all(isinstance(arm, type) and issubclass(arm, Block) for arm in arms)
+
+
+def _closed(node: dict[str, Any]) -> dict[str, Any]:
+    """Return *node* with a dropped key advertised for what it is in a result: one that never comes."""
+    for part in children(node):
+        if part.get("extra_behavior") == "ignore":
+            part["extra_behavior"] = "forbid"
+    return node

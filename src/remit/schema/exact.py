@@ -1,0 +1,158 @@
+r"""Exact values: a tool's parser takes JSON's own types and nothing that merely looks like them.
+
+pydantic-core's strict JSON mode is nearly that. `exact` closes the gaps that it leaves: ``true``
+for ``Literal[1]``, a text of digits for a date, sixteen spellings of a UUID, a set that swallows
+repeated items. Each guard here has its twin in what `remit.schema.derive` advertises (law L3).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from pydantic_core import PydanticCustomError, core_schema
+
+from remit.schema.policy import SchemaError
+from remit.schema.walk import Node, rewritten
+
+__all__ = ["DECIMAL", "FORMS", "exact", "exact_result"]
+
+_DAY = r"(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+# Python's years begin with 1, so RFC 3339's year 0000 has no date.
+_DATE = rf"([1-9][0-9]{{3}}|0[1-9][0-9]{{2}}|00[1-9][0-9]|000[1-9])-{_DAY}"
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
+_ZONE = r"([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+_PART = r"[0-9]{1,9}"
+
+FORMS: Final = {
+    "date": rf"^{_DATE}$",
+    # RFC 3339 section 5.6: a time without an offset names no moment.
+    "datetime": rf"^{_DATE}[Tt]{_CLOCK}{_ZONE}$",
+    "datetime-naive": rf"^{_DATE}[Tt]{_CLOCK}$",
+    "time": rf"^{_CLOCK}{_ZONE}?$",
+    # ISO 8601 without years and months, whose length depends on where they begin.
+    "timedelta": (
+        rf"^-?P({_PART}W|{_PART}D(T({_PART}H)?({_PART}M)?({_PART}(\.[0-9]{{1,6}})?S)?)?"
+        rf"|T({_PART}H({_PART}M)?({_PART}(\.[0-9]{{1,6}})?S)?|{_PART}M({_PART}(\.[0-9]{{1,6}})?S)?"
+        rf"|{_PART}(\.[0-9]{{1,6}})?S))$"
+    ),
+    "uuid": r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+}
+"""The one text form that each type has on the wire, as an ECMA 262 and Rust regular expression."""
+
+DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
+
+_DECIMAL = re.compile(DECIMAL.replace("$", r"\Z"))
+_NO_JSON: Final = frozenset({"callable", "generator", "is-instance", "is-subclass", "complex"})
+
+
+def _form(node: Node) -> str:
+    """Return which form of `FORMS` the temporal or UUID *node* has."""
+    if node["type"] == "datetime" and node.get("tz_constraint") == "naive":
+        return "datetime-naive"
+    return node["type"]
+
+
+def exact(node: Node) -> Node:
+    """Return *node*, which has its policies, as the schema that a tool's parser is compiled from.
+
+    Raises:
+        SchemaError: For a type that has no JSON form.
+    """
+    return rewritten(node, _exact)
+
+
+def _exact(node: Node, path: tuple[str, ...]) -> Node:
+    kind = node["type"]
+    if kind in _NO_JSON:
+        text = f"{kind} has no JSON form; take a type that JSON can carry and make the object in the tool"
+        raise SchemaError(path, text)
+    if kind in ("int", "float", "bool", "str", "bytes", "enum"):
+        node["strict"] = True
+    if kind in ("date", "datetime", "time", "timedelta", "uuid"):
+        form = core_schema.str_schema(pattern=FORMS[_form(node)], strict=True)
+        ref = {"ref": node.pop("ref")} if "ref" in node else {}
+        return {**core_schema.chain_schema([form, node]), **ref}  # pyright: ignore[reportArgumentType, reportReturnType]
+    if kind == "decimal":
+        return _before(_decimal_text, node)
+    if kind == "literal" and not all(isinstance(value, str) for value in node["expected"]):
+        return _before(_same_type(tuple(node["expected"]), node["type"]), node)
+    if kind == "enum" and not all(isinstance(member.value, str) for member in node["members"]):
+        return _before(_same_type(tuple(m.value for m in node["members"]), kind), node)
+    if kind in ("set", "frozenset"):
+        return _unique(node)
+    return node
+
+
+def _before(check: Any, node: Node) -> Node:
+    ref = {"ref": node.pop("ref")} if "ref" in node else {}
+    return {**core_schema.no_info_before_validator_function(check, node), **ref}  # pyright: ignore[reportArgumentType, reportReturnType]
+
+
+def _decimal_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticCustomError("decimal_type", "Input should be a decimal number")
+    if isinstance(value, str) and not _DECIMAL.match(value):
+        raise PydanticCustomError("decimal_parsing", "Input should be a decimal number as text")
+    return value
+
+
+def _same_type(expected: tuple[Any, ...], kind: str) -> Any:
+    """Return a check that a boolean is taken only for a boolean (JSON tells true from 1)."""
+    booleans = {value for value in expected if isinstance(value, bool)}
+    numbers = {value for value in expected if type(value) in (int, float)}
+
+    def check(value: Any) -> Any:
+        # type() is, not isinstance: True is an int to isinstance.
+        held = booleans if type(value) is bool else numbers if type(value) in (int, float) else None
+        if held is not None and value not in held:
+            code = "literal_error" if kind == "literal" else "enum"
+            allowed = " or ".join(repr(one) for one in expected)
+            raise PydanticCustomError(code, "Input should be {expected}", {"expected": allowed})
+        # JSON has one kind of number: 1.0 is the integer 1, and must not be found as True.
+        return int(value) if type(value) is float and value.is_integer() else value
+
+    return check
+
+
+def _unique(node: Node) -> Node:
+    """Return a set as a list that refuses repeated items: a set would drop them in silence."""
+    make = set if node["type"] == "set" else frozenset
+    kept = {k: v for k, v in node.items() if k in ("items_schema", "min_length", "max_length")}
+
+    def check(items: list[Any]) -> Any:
+        made = make(items)
+        if len(made) != len(items):
+            raise PydanticCustomError("duplicate_items", "Items should be unique")
+        return made
+
+    ref = {"ref": node["ref"]} if "ref" in node else {}
+    return {**core_schema.no_info_after_validator_function(check, {"type": "list", **kept}), **ref}  # pyright: ignore[reportArgumentType, reportReturnType]
+
+
+def exact_result(node: Node) -> Node:
+    """Return *node* as the schema that holds a tool's result to what it declared.
+
+    A result comes from the author's own code: any object with the fields will do, containers are
+    taken as they come, but a text is no number, a number is finite and a moment has its offset.
+    """
+    return rewritten(node, _exact_result)
+
+
+def _exact_result(node: Node, path: tuple[str, ...]) -> Node:
+    kind = node["type"]
+    if kind in _NO_JSON:
+        raise SchemaError(path, f"{kind} has no JSON form; return a type that JSON can carry")
+    if kind in ("int", "float", "bool", "str", "bytes"):
+        node["strict"] = True
+    if kind == "float":
+        node["allow_inf_nan"] = False
+    if kind in ("datetime", "time") and kind == "datetime" and "tz_constraint" not in node:
+        node["tz_constraint"] = "aware"
+    if kind == "model":
+        node["revalidate_instances"] = "always"  # a subclass's further fields would leave with it
+    if kind == "dataclass":
+        node["revalidate_instances"] = "always"
+    if kind == "model-fields":
+        node["from_attributes"] = True
+    return node
