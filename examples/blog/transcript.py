@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,11 @@ class Transcript:
         """Tell what is going on."""
         self._put(text)
 
+    def runs(self, command: Sequence[str]) -> None:
+        """Show a command that a person types."""
+        self._put("")
+        self._put(f"  $ {shlex.join(command)}", "bold")
+
     def call(self, who: str, tool: str, arguments: Mapping[str, Any]) -> None:
         """Show a call as it is sent, long texts by their length."""
         self._put("")
@@ -48,9 +54,11 @@ class Transcript:
             self.broken.append(text)
             self._put(f"    ✗ NOT SO: {text}", "bold red")
 
-    def happens(self, text: str) -> None:
-        """State something that remit is there to prevent."""
-        self._put(f"    ! {text}", "red")
+    def happens(self, text: str, *, held: bool) -> None:
+        """State, as a fact that was looked up, something that remit is there to prevent."""
+        self._put(f"    ! {text}" if held else f"    ! NO LONGER SO: {text}", "bold red")
+        if not held:
+            self.broken.append(text)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Print rows under their columns."""
