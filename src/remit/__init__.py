@@ -20,7 +20,7 @@ from remit.contract import (
     Tool,
 )
 from remit.outcome import Ask, Issue, Ok, Outcome, Refused
-from remit.path import Event
+from remit.passage import Event
 from remit.principal import Principal
 from remit.store import StoreError
 

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, Never, Self, cast
 from remit import idempotency
 from remit.approvals import Approvals
 from remit.audit import Audit, Record
-from remit.call import Call, Progress
+from remit.call import Call, Link, Progress
 from remit.contract import Approval, DeclarationError, Effect, Hints, Require, Tool
 from remit.declaration import Options, declared
 from remit.limits import Limits
 from remit.outcome import Outcome, Refused
-from remit.path import MAX_ARGUMENT_BYTES, RUN_STAGES, Event, Passage, Path
+from remit.passage import Event, Passage
+from remit.path import MAX_ARGUMENT_BYTES, RUN_STAGES, Path
 from remit.permissions import Missing, permission, scope_permission
 from remit.principal import Principal
 from remit.projection import MAX_RESULT_BYTES
@@ -347,33 +348,30 @@ class Remit:
         Raises:
             asyncio.CancelledError: If the caller was cancelled.
         """
-        try:
-            await self.start()
-        except StoreError as error:
-            _log.error("the store can't be opened", exc_info=error)
-            return Refused(
-                "store_unavailable",
-                "The server can't write its record, so the call was not made. Try later.",
-            )
-        except Exception:
-            _log.exception("the app can't start")
-            return Refused(
-                "internal",
-                "The server can't start this app. Do not retry automatically; tell the user.",
-            )
+        if self._loop is not asyncio.get_running_loop():
+            try:
+                await self.start()
+            except StoreError as error:
+                _log.error("the store can't be opened", exc_info=error)  # noqa: TRY400 - one line, one trace
+                text = "The server can't write its record, so the call was not made. Try later."
+                return Refused("store_unavailable", text)
+            except Exception:
+                _log.exception("the app can't start")
+                text = "The server can't start this app. Do not retry automatically; tell the user."
+                return Refused("internal", text)
+        link = None
+        if progress is not None or answers or state is not None or can_ask:
+            link = Link(progress, answers or {}, state, can_ask)
         passage = Passage(
-            name=tool,
-            raw=raw_arguments,
-            claims=claims,
+            tool,
+            raw_arguments,
+            claims,
             surface=surface,
-            client=client,
-            key=idempotency_key,
-            report=progress,
-            answers=answers or {},
-            state=state,
-            can_ask=can_ask,
             deps=self._deps,
             at=self._clock(),
+            client=client,
+            key=idempotency_key,
+            link=link,
         )
         return await self._path.walk(passage)
 
@@ -433,9 +431,8 @@ class Remit:
         return frozenset[str]().union(*(tool.scopes for tool in self._tools.values()))
 
     def _calling(self, tool: str, principal: Principal | None, surface: str) -> Call[Any, Any]:
-        log = logging.LoggerAdapter(_log, {"tool": tool})
         client = "" if principal is None else principal.client
-        return Call(cast("Principal", principal), self._deps, "", tool, surface, client, log)
+        return Call(cast("Principal", principal), self._deps, "", tool, surface, client)
 
     async def _execute(self, row: Mapping[str, Any], compare: Callable[[Passage], Any]) -> Outcome:
         """Run a request's frozen arguments through the path, as the one who asked."""
@@ -444,22 +441,16 @@ class Remit:
         await self.start()
         decider = json.loads(row["decided_by"])
         passage = Passage(
-            name=row["tool"],
-            raw=row["arguments"],
-            claims=json.loads(row["principal"]),
+            row["tool"],
+            row["arguments"],
+            json.loads(row["principal"]),
             surface="approvals",
-            client=row["client"],
-            key=None,
-            report=None,
-            answers={},
-            state=None,
-            can_ask=frozenset(),
             deps=self._deps,
             at=self._clock(),
-            kind="run",
-            request_id=row["id"],
-            approver=decider["subject"],
+            client=row["client"],
         )
+        passage.kind, passage.request_id = "run", row["id"]
+        passage.approver, passage.text = decider["subject"], row["arguments"]
 
         async def compared(_: Path, p: Passage) -> Refused | None:
             return await compare(p)

@@ -138,6 +138,8 @@ def _unlike_json(value: Any, path: tuple[str | int, ...], depth: int) -> Issue |
     for key, item in value.items() if kind is dict else enumerate(value):
         if kind is dict and (type(key) is not str or not (key.isascii() or _encodable(key))):
             return Issue(dotted(path), "invalid_key", "keys are texts")
+        if type(item) is str and item.isascii():
+            continue  # most values, without a call for each
         if found := _unlike_json(item, (*path, key), depth + 1):
             return found
     return None
@@ -207,7 +209,9 @@ class Parser:
         Raises:
             Refused: ``invalid_arguments`` with what is wrong and where, and no value.
         """
-        value = read(raw) if isinstance(raw, str | bytes) else raw
+        value = raw
+        if isinstance(raw, str | bytes):
+            value, text = read(raw), encode(raw)
         issue = check(value)
         if issue is None and text is None:
             issue = Issue(ROOT, "json_type", "the arguments refer to themselves")

@@ -5,22 +5,40 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 from typing_extensions import TypeVar
 
 from remit.principal import Principal
 
-__all__ = ["Call", "Progress"]
+__all__ = ["Call", "Link", "Progress"]
 
 P = TypeVar("P", bound=Principal | None, default=Principal)
 D = TypeVar("D", default=Any)
 
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
+_log = logging.getLogger("remit")
 
-async def _nobody_listens(done: float, total: float | None, text: str | None) -> None:
-    """Take a progress report that no one asked for."""
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a surface can carry between a tool and its caller while the call runs.
+
+    Attributes:
+        report: Takes progress reports, or None where nobody listens.
+        answers: What the client answered to an `Ask`.
+        state: What the tool gave with that `Ask`.
+        can_ask: What the client can be asked: ``elicitation``, ``sampling``, ``roots``.
+    """
+
+    report: Progress | None = None
+    answers: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    state: Any = None
+    can_ask: frozenset[str] = frozenset()
+
+
+_ALONE: Final = Link()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +53,7 @@ class Call(Generic[P, D]):
         surface: ``python``, ``mcp``, ``cli`` …
         client: The agent or host, as the verified token names it.
         idempotency_key: The caller's key, or None.
-        log: A logger that names the call; what it is given stays in the log.
-        answers: What the client answered to an `Ask`: untrusted data, never identity or permission.
-        state: What the tool gave with its last `Ask`, or None.
-        can_ask: What this client can be asked: ``elicitation``, ``sampling``, ``roots``.
-        report: Tells the caller how far the call is; see `progress`.
+        link: What the surface can carry; see `progress`, `answers` and `can_ask`.
     """
 
     principal: P
@@ -48,12 +62,28 @@ class Call(Generic[P, D]):
     tool: str
     surface: str
     client: str
-    log: logging.LoggerAdapter[logging.Logger]
     idempotency_key: str | None = None
-    answers: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    state: Any = None
-    can_ask: frozenset[str] = frozenset()
-    report: Progress = _nobody_listens
+    link: Link = _ALONE
+
+    @property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger that names the call; what it is given stays in the log."""
+        return logging.LoggerAdapter(_log, {"call_id": self.id, "tool": self.tool})
+
+    @property
+    def answers(self) -> Mapping[str, Any]:
+        """What the client answered to an `Ask`: untrusted data, never identity or permission."""
+        return self.link.answers
+
+    @property
+    def state(self) -> Any:
+        """What the tool gave with its last `Ask`, or None."""
+        return self.link.state
+
+    @property
+    def can_ask(self) -> frozenset[str]:
+        """What this client can be asked: ``elicitation``, ``sampling``, ``roots``."""
+        return self.link.can_ask
 
     async def progress(
         self, done: float, total: float | None = None, text: str | None = None
@@ -65,4 +95,5 @@ class Call(Generic[P, D]):
             total: How much there is, in the same unit, if known.
             text: A few words for a person.
         """
-        await self.report(done, total, text)
+        if self.link.report is not None:
+            await self.link.report(done, total, text)

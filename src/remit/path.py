@@ -8,108 +8,43 @@ through `Path.walk` and decide nothing; an approved request comes in through the
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
-import json
 import logging
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import ValidationError
 
 from remit import idempotency
-from remit.arguments import Parsed, encode
-from remit.audit import Record
-from remit.call import Call, Progress
+from remit.arguments import encode
+from remit.call import Call, Link
 from remit.contract import Tool
 from remit.limits import Limits
 from remit.outcome import MAX_NAME, Ask, Issue, Ok, Outcome, Refused, visible
-from remit.permissions import Missing, permission, unknown_tool
+from remit.passage import Event, Passage
+from remit.permissions import Missing, Permission, permission, scope_permission, unknown_tool
 from remit.principal import Principal
 from remit.projection import ResultError
+from remit.recording import record
 from remit.resources import NotThere, loaded
+from remit.running import Overdue, returned
 from remit.store import Store, StoreError
 
 if TYPE_CHECKING:
     from remit.approvals import Approvals
 
-__all__ = ["RUN_STAGES", "STAGES", "Event", "Passage", "Path"]
+__all__ = ["RUN_STAGES", "STAGES", "Path", "Stage"]
 
 MAX_ARGUMENT_BYTES: Final = 1024 * 1024  # largest real arguments in public tool calls: 9 KiB
 
+_ALONE: Final = Link()
 _log = logging.getLogger("remit")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What a hook is told of a call: never a value.
-
-    Attributes:
-        call_id: The id in the call's audit row.
-        tool: The name that was called.
-        surface: Through which surface.
-        principal: On whose behalf, or None.
-        outcome: What it ended in; None before the call.
-        duration: Seconds until then.
-    """
-
-    call_id: str
-    tool: str
-    surface: str
-    principal: Principal | None
-    outcome: Outcome | None = None
-    duration: float = 0.0
-
-
-@dataclass(slots=True)
-class Passage:
-    """One call on its way: what came in, and what each stage found."""
-
-    name: str
-    raw: Any
-    claims: Mapping[str, Any] | None
-    surface: str
-    client: str
-    key: str | None
-    report: Progress | None
-    answers: Mapping[str, Any]
-    state: Any
-    can_ask: frozenset[str]
-    deps: Any
-    at: float
-    id: str = field(default_factory=lambda: secrets.token_hex(16))
-    begun: float = field(default_factory=time.perf_counter)
-    kind: str = "call"
-    principal: Principal | None = None
-    tool: Tool | None = None
-    call: Call[Any, Any] | None = None
-    text: bytes | None = None
-    parsed: Parsed | None = None
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
-    touched: tuple[str, ...] = ()
-    rule: str = ""
-    intended: bool = False
-    began: bool = False
-    returned: Any = None
-    request_id: str = ""
-    approver: str = ""
-
-    @property
-    def declared(self) -> Tool:
-        """The tool, once *find* has found it."""
-        return cast("Tool", self.tool)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments as they will be used, once *parse* has passed them, as JSON by callers' keys."""
-        return self.declared.frozen(cast("Parsed", self.parsed))
-
-
-Stage = Callable[["Path", Passage], Awaitable["Outcome | None"]]
+Stage = Callable[["Path", Passage], "Outcome | Awaitable[Outcome | None] | None"]
+"""Passes on by returning None; a stage that may wait returns an awaitable of the same."""
 
 
 class Path:
@@ -130,7 +65,7 @@ class Path:
         max_argument_bytes: int = MAX_ARGUMENT_BYTES,
     ) -> None:
         self._tools = tools
-        self._principal = principal
+        self._principal = principal.__pydantic_validator__
         self._store = store
         self._approvals = approvals
         self._limits = limits
@@ -152,7 +87,10 @@ class Path:
         outcome: Outcome | None = None
         try:
             for _, stage in STAGES if stages is None else stages:
-                outcome = await stage(self, passage)
+                said = stage(self, passage)
+                if said is None:
+                    continue
+                outcome = said if isinstance(said, Ok | Refused) else await said
                 if outcome is not None:
                     break
             else:
@@ -173,32 +111,29 @@ class Path:
             outcome = self._failed(passage, error)
         return await self._recorded(passage, outcome)
 
-    # The stages, in the order of the path. -----------------------------------------------------------
+    # The stages, in the order of the path.
 
-    async def identify(self, p: Passage) -> Outcome | None:
+    def identify(self, p: Passage) -> Outcome | Awaitable[Outcome | None] | None:
         """Read the principal from claims that were verified for this very call (law L4)."""
         if p.claims is not None:
             try:
-                p.principal = self._principal.model_validate(p.claims)
+                p.principal = principal = self._principal.validate_python(p.claims)
             except ValidationError as error:
-                names = sorted(
-                    {
-                        str(e["loc"][0])
-                        for e in error.errors(include_input=False, include_url=False)
-                        if e["loc"]
-                    }
-                )
+                found = error.errors(include_input=False, include_url=False)
+                names = sorted({str(one["loc"][0]) for one in found if one["loc"]})
                 p.rule = "claims:" + ",".join(names)
                 return Refused("unauthenticated", "Sign in: this call carries no valid identity.")
-            p.client = p.principal.client or p.client
+            p.client = principal.client or p.client
+        return self._announced(p) if self._before else None
+
+    async def _announced(self, p: Passage) -> None:
         for hook in self._before:
-            told = hook(Event(p.id, p.name, p.surface, p.principal))
+            told = hook(p.event())
             if inspect.isawaitable(told):
                 await told
-        return None
 
-    async def find(self, p: Passage) -> Outcome | None:
-        """Look the tool up by its exact name."""
+    def find(self, p: Passage) -> Outcome | Awaitable[Outcome | None] | None:
+        """Look the tool up by its exact name, and ask whether this principal may know of it."""
         tool = self._tools.get(p.name) if type(p.name) is str else None
         if p.principal is None and (tool is None or not tool.public):
             p.rule = "no principal"
@@ -206,82 +141,74 @@ class Path:
         if tool is None:
             p.rule = f"no tool {visible(str(p.name))[:MAX_NAME]!r}"
             return unknown_tool(p.name)
-        p.tool = tool
+        p.known = p.tool = tool
         p.call = Call(
-            principal=p.principal,
-            deps=p.deps,
-            id=p.id,
-            tool=tool.name,
-            surface=p.surface,
-            client=p.client,
-            log=logging.LoggerAdapter(_log, {"call_id": p.id, "tool": tool.name}),
-            idempotency_key=p.key,
-            answers=p.answers,
-            state=p.state,
-            can_ask=p.can_ask,
-            **({"report": p.report} if p.report is not None else {}),
+            p.principal, p.deps, p.id, tool.name, p.surface, p.client, p.key, p.link or _ALONE
         )
-        return None
+        if tool.require is not None:
+            return self._ruled(p)
+        return self._listed(p, scope_permission(tool, p.principal, self._missing))
 
-    async def permit(self, p: Passage) -> Outcome | None:
-        """Ask the one decision function, which the list asks too."""
-        decided = await permission(p.declared, cast("Call[Any, Any]", p.call), self._missing)
-        if decided.allowed:
-            return None
+    async def _ruled(self, p: Passage) -> Outcome | None:
+        return self._listed(p, await permission(p.tool, p.call, self._missing))
+
+    def _listed(self, p: Passage, decided: Permission) -> Outcome | None:
+        """Answer as for no such tool, before anything of this one shows: its size, its rate."""
+        p.decided = decided
         p.rule = decided.rule
-        if decided.refusal is not None and decided.refusal.code == "unknown_tool":
-            return decided.refusal
-        return decided.refusal or unknown_tool(p.name)
+        return None if decided.listed else decided.refusal
 
-    async def admit(self, p: Passage) -> Outcome | None:
+    def permit(self, p: Passage) -> Outcome | None:
+        """Hold the caller to the one decision, which the list is made by too."""
+        return None if p.decided.allowed else p.decided.refusal or unknown_tool(p.name)
+
+    def admit(self, p: Passage) -> Outcome | None:
         """Hold the request to its size and the caller to its rate."""
-        if p.raw is None:
-            p.raw = {}
-        if isinstance(p.raw, Mapping | str | bytes):
-            p.text = encode(cast("Any", p.raw))
+        raw = p.raw
+        if raw is None:
+            raw = p.raw = {}
+        if type(raw) is dict or isinstance(raw, Mapping | str | bytes):
+            p.text = encode(raw)
         if p.text is not None and len(p.text) > self._max_argument_bytes:
             text = f"The arguments have more than {self._max_argument_bytes} bytes. Send less."
             return Refused("too_large", text, issues=[Issue("(root)", "too_large")])
         if p.key is not None and not (type(p.key) is str and 0 < len(p.key) <= idempotency.MAX_KEY):
             text = f"An idempotency key is a text of 1 to {idempotency.MAX_KEY} characters."
-            return Refused(
-                "invalid_arguments", text, issues=[Issue("(idempotency key)", "string_type")]
-            )
-        return self._limits.check(p.declared, p.principal)
+            issue = Issue("(idempotency key)", "string_type")
+            return Refused("invalid_arguments", text, issues=[issue])
+        if p.tool.limit is None:
+            return None
+        return self._limits.check(p.tool, p.principal)
 
-    async def parse(self, p: Passage) -> Outcome | None:
+    def parse(self, p: Passage) -> Outcome | None:
         """Let the contract's own parser judge the raw arguments, once (law L2)."""
-        p.parsed = p.declared.parser.parse(p.raw, p.text)
+        p.judged = p.parsed = p.tool.parser.parse(p.raw, p.text)
         p.values = p.parsed.values
         return None
 
-    async def load(self, p: Passage) -> Outcome | None:
+    def load(self, p: Passage) -> Awaitable[Outcome | None] | None:
         """Load each record and ask its rule (law L5)."""
-        if p.declared.resources:
-            try:
-                p.values, p.touched = await loaded(
-                    p.declared, cast("Call[Any, Any]", p.call), p.values
-                )
-            except NotThere as gone:
-                p.rule = gone.rule
-                return gone.refusal
+        return self._loaded(p) if p.tool.resources else None
+
+    async def _loaded(self, p: Passage) -> Outcome | None:
+        try:
+            p.values, p.touched = await loaded(p.tool, p.call, p.values)
+        except NotThere as gone:
+            p.rule = gone.rule
+            return gone.refusal
         return None
 
-    async def replay(self, p: Passage) -> Outcome | None:
+    def replay(self, p: Passage) -> Awaitable[Outcome | None] | None:
         """Return the first outcome under the caller's key, or take the key for this call."""
-        if p.key is None or p.declared.effect == "read":
-            return None
-        return await self._intend(p)
+        return None if p.key is None or p.tool.effect == "read" else self._intend(p)
 
-    async def request(self, p: Passage) -> Outcome | None:
+    def request(self, p: Passage) -> Awaitable[Outcome | None] | None:
         """File a request where a person must agree (law L6); the tool's code is not reached."""
-        if p.declared.approval is None:
-            return None
-        return await self._approvals().file(p)
+        return None if p.tool.approval is None else self._approvals().file(p)
 
     async def run(self, p: Passage) -> Outcome | None:
         """Run the tool's code, at most for as long as it declared."""
-        tool = p.declared
+        tool = p.tool
         if tool.effect != "read" and not p.intended:
             await self._intend(p)  # durable before the effect; failing refuses the call
         given = dict(p.values)
@@ -289,56 +216,36 @@ class Path:
             given[tool.call_parameter] = p.call
         p.began = True
         try:
-            async with asyncio.timeout(tool.timeout) as span:
-                returned = await self._code(tool, given)
-        except TimeoutError as error:
-            if not span.expired():
-                return self._failed(p, error)
+            p.returned = await returned(
+                tool._function,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that reaches it
+                given,
+                seconds=tool.timeout,
+                is_async=tool.is_async,
+                inline=tool.inline,
+                threads=self._threads,
+            )
+        except Overdue:
             return self._late(p)
         except Exception as error:
             for kind, answer in tool.errors.items():
                 if isinstance(error, kind):
                     return Refused(answer.code, answer.message)
             raise
-        p.returned = returned
         return None
 
-    async def project(self, p: Passage) -> Outcome | None:
+    def project(self, p: Passage) -> Outcome:
         """Let only what was declared leave, bounded (law L9)."""
         try:
-            data, cut = p.declared.projection.project(p.returned)
+            data, cut = p.tool.projection.project(p.returned)
         except ResultError as error:
             return self._failed(p, error)
-        ignored = cast("Parsed", p.parsed).ignored
-        return Ok(data, more=cut, ignored=ignored, meta={"call_id": p.id})
+        return Ok(data, "ok", cut, p.parsed.ignored, {"call_id": p.id})
 
-    # What the stages need. ---------------------------------------------------------------------------
-
-    async def _code(self, tool: Tool, given: dict[str, Any]) -> Any:
-        function = tool._function  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the one place that reaches it
-        if tool.is_async:
-            return await function(**given)
-        if tool.inline:
-            returned = function(**given)
-        else:
-            context = contextvars.copy_context()
-
-            def guarded() -> tuple[bool, Any]:
-                # Not through the future: it can't carry StopIteration, and SystemExit would end the worker.
-                try:
-                    return True, context.run(function, **given)
-                except BaseException as error:  # noqa: BLE001
-                    return False, error
-
-            loop = asyncio.get_running_loop()
-            fine, returned = await loop.run_in_executor(self._threads, guarded)
-            if not fine:
-                raise returned
-        return await returned if inspect.isawaitable(returned) else returned
+    # What the stages need.
 
     async def _intend(self, p: Passage) -> Outcome | None:
         made = idempotency.digest(p.arguments) if p.key is not None else ""
-        intent = idempotency.Intent(p.id, p.declared.name, p.principal, p.client, p.key, made, p.at)
+        intent = idempotency.Intent(p.id, p.tool.name, p.principal, p.client, p.key, made, p.at)
         p.intended = True  # before the commit: a call cancelled in it must still be closed
         held = await self._store().commit(work=idempotency.claim(intent))
         if held is None:
@@ -348,7 +255,7 @@ class Path:
         return idempotency.replayed(held, made)
 
     def _late(self, p: Passage) -> Refused:
-        tool = p.declared
+        tool = p.tool
         _log.warning("tool %s took longer than %s s; reference %s", tool.name, tool.timeout, p.id)
         if tool.effect == "read" or tool.idempotent:
             return Refused(
@@ -365,7 +272,7 @@ class Path:
         return Refused("outcome_unknown", text, reference=p.id)
 
     def _cancelled(self, p: Passage) -> Refused:
-        if p.began and p.tool is not None and p.tool.effect != "read" and not p.tool.idempotent:
+        if p.began and p.known is not None and p.known.effect != "read" and not p.tool.idempotent:
             return self._unknown(p, "The call was cancelled while it ran")
         return Refused("cancelled", "The caller cancelled the call.")
 
@@ -373,7 +280,7 @@ class Path:
         """Log what happened under a reference; that reference is all that leaves (law L8)."""
         _log.error(
             "tool %s failed; reference %s",
-            p.name if p.tool else "(unknown)",
+            p.name if p.known else "(unknown)",
             p.id,
             exc_info=error,
             extra={"call_id": p.id},
@@ -384,18 +291,19 @@ class Path:
     def _no_store(self, p: Passage, error: StoreError) -> Refused:
         _log.error(
             "tool %s: the store refuses; reference %s",
-            p.name if p.tool else "(unknown)",
+            p.name if p.known else "(unknown)",
             p.id,
             exc_info=error,
         )
-        if p.began and p.tool is not None and p.tool.effect != "read":
+        if p.began and p.known is not None and p.known.effect != "read":
             return self._unknown(p, "The outcome could not be written down")
         text = f"The server can't write its record, so the call was not made. Try later; reference {p.id}."
         return Refused("store_unavailable", text, reference=p.id)
 
-    # Record: the last stage, which no outcome goes around. -------------------------------------------
+    # Record: the last stage, which no outcome goes around.
 
     async def _recorded(self, p: Passage, outcome: Outcome) -> Outcome:
+        p.duration = time.perf_counter() - p.begun
         try:
             await self._record(p, outcome)
         except StoreError as error:
@@ -406,11 +314,7 @@ class Path:
             outcome = self._failed(p, error)
         for hook in self._after:
             try:
-                told = hook(
-                    Event(
-                        p.id, p.name, p.surface, p.principal, outcome, time.perf_counter() - p.begun
-                    )
-                )
+                told = hook(p.event(outcome))
                 if inspect.isawaitable(told):
                     await told
             except Exception:
@@ -434,43 +338,7 @@ class Path:
                 work = idempotency.release(p.id)
             else:
                 work = idempotency.finish(p.id, outcome, at=self._clock(), keep=p.key is not None)
-        await self._store().commit([self._row(p, outcome)], work)
-
-    def _row(self, p: Passage, outcome: Outcome) -> Record:
-        tool, who, parsed = p.tool, p.principal, p.parsed
-        return Record(
-            call_id=p.id,
-            at=p.at,
-            kind=p.kind,
-            # A name that is no tool's may hold anything that a caller likes.
-            tool=tool.name if tool is not None else "",
-            tool_version=tool.version if tool is not None else "",
-            schema_digest=tool.digest if tool is not None else "",
-            principal=who.subject if who is not None else "",
-            issuer=who.issuer if who is not None else "",
-            client=p.client,
-            surface=p.surface,
-            outcome=outcome.code,
-            rule=p.rule,
-            arguments_digest=_digest(p),
-            resources=p.touched,
-            ignored=() if parsed is None else parsed.ignored + parsed.hosted,
-            repaired=() if parsed is None else parsed.repaired,
-            reference=getattr(outcome, "reference", None) or "",
-            duration=time.perf_counter() - p.begun,
-            request_id=p.request_id,
-            key="" if p.key is None else idempotency.digest(p.key),
-            approver=p.approver,
-        )
-
-
-def _digest(p: Passage) -> str:
-    """Return the digest of what was sent, key order aside; of unreadable text, the digest of its bytes."""
-    raw = p.raw if p.parsed is None else p.parsed.raw
-    try:
-        return idempotency.digest(json.loads(raw) if isinstance(raw, str | bytes) else raw)
-    except (ValueError, TypeError, RecursionError):
-        return ""
+        await self._store().commit([lambda: record(p, outcome)], work)
 
 
 STAGES: Final[Sequence[tuple[str, Stage]]] = (

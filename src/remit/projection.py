@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from pydantic import TypeAdapter
-from pydantic_core import SchemaSerializer, SchemaValidator, ValidationError
+from pydantic_core import SchemaSerializer, SchemaValidator, ValidationError, from_json
 
 from remit.content import Block
 from remit.outcome import Refused
@@ -42,7 +42,6 @@ class Projection:
         schema: The result's own JSON Schema.
         validator: Holds what the handler returned to the declared type, and drops the rest.
         serializer: Writes it as JSON.
-        loose: True if parts of the type take any value, so that the JSON has to be looked through.
         ceiling: The most bytes that the whole answer may have.
         content: True if the result is content blocks, which are sent as they are or not at all.
     """
@@ -50,7 +49,6 @@ class Projection:
     schema: dict[str, Any]
     validator: SchemaValidator
     serializer: SchemaSerializer
-    loose: bool
     ceiling: int
     content: bool = False
 
@@ -73,22 +71,17 @@ class Projection:
             text = f"the handler's result is not what the tool declares: {wrong}"
             raise ResultError(text) from None
         try:
-            data = self.serializer.to_python(value, mode="json", by_alias=True, warnings="error")
-            size = len(self._text(data))
+            text = self.serializer.to_json(value, by_alias=True, warnings="error")
+            data = from_json(text, allow_inf_nan=False)
         except (ValueError, TypeError, RecursionError) as error:
-            text = f"the handler's result has no JSON form: {type(error).__name__}"
-            raise ResultError(text) from error
+            what = f"the handler's result has no JSON form: {type(error).__name__}"
+            raise ResultError(what) from error
+        size = len(text)
         if size * _COPIES <= self.ceiling or self._wire(data) <= self.ceiling:
             return data, False
         if self.content:
             raise _too_large(size, self.ceiling)
         return self._cut(data, size), True
-
-    def _text(self, data: Any) -> str | bytes:
-        # json.dumps refuses NaN, which pydantic's writer turns into null.
-        if self.loose:
-            return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return cast("bytes", _JSON.to_json(data))
 
     def _wire(self, data: Any) -> int:
         """Return the bytes of *data* in the answer, where it stands as structure and as text."""
@@ -192,8 +185,7 @@ def projection(
             validator=SchemaValidator(
                 cast("Any", node), {"hide_input_in_errors": True}, _use_prebuilt=False
             ),  # pyright: ignore[reportCallIssue]
-            serializer=SchemaSerializer(cast("Any", node)),
-            loose=any(part["type"] == "any" for part in children(node)),
+            serializer=SchemaSerializer(cast("Any", node), {"ser_json_inf_nan": "constants"}),
             ceiling=ceiling,
             content=_is_content(annotation),
         )

@@ -36,7 +36,7 @@ from remit.store import Store
 from remit.store.tables import requests
 
 if TYPE_CHECKING:
-    from remit.path import Passage
+    from remit.passage import Passage
 
 __all__ = ["Approvals"]
 
@@ -78,7 +78,7 @@ class Approvals:
 
     async def file(self, passage: Passage) -> Outcome:
         """Freeze *passage* and file it; the same call gets the request that waits already."""
-        tool, approval = passage.declared, cast("Approval", passage.declared.approval)
+        tool, approval = passage.tool, cast("Approval", passage.tool.approval)
         principal = cast("Principal", passage.principal)
         row: dict[str, Any] = {
             "id": f"req_{secrets.token_urlsafe(24)}",
@@ -293,7 +293,7 @@ class Approvals:
 
     async def _moved_since(self, row: Mapping[str, Any], passage: Passage) -> Refused | None:
         """Compare again what the decision bound, just before the run (law L7)."""
-        tool = passage.declared
+        tool = passage.tool
         superseded = Refused(
             "superseded", "What was approved has changed since; it has to be asked for again."
         )
@@ -441,7 +441,7 @@ def _decided_already() -> Refused:
 async def _version(approval: Approval, passage: Passage) -> str | None:
     if approval.version is None:
         return None
-    records = {place.name: passage.values[place.name] for place in passage.declared.resources}
+    records = {place.name: passage.values[place.name] for place in passage.tool.resources}
     return repr(await answer(approval.version, passage.call, **_fitting(approval.version, records)))
 
 

@@ -1,0 +1,108 @@
+"""One call on its way down the path: what came in, and what each stage found."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from remit.arguments import Parsed
+from remit.call import Call, Link
+from remit.contract import Tool
+from remit.outcome import Outcome
+from remit.permissions import Permission
+from remit.principal import Principal
+
+__all__ = ["Event", "Passage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a hook is told of a call: never a value.
+
+    Attributes:
+        call_id: The id in the call's audit row.
+        tool: The name that was called.
+        surface: Through which surface.
+        principal: On whose behalf, or None.
+        outcome: What it ended in; None before the call.
+        duration: Seconds until then.
+    """
+
+    call_id: str
+    tool: str
+    surface: str
+    principal: Principal | None
+    outcome: Outcome | None = None
+    duration: float = 0.0
+
+
+class Passage:
+    """One call: made where it enters the path, filled by the stages, read by the record.
+
+    A plain class with defaults on the class: it is made for every call, and most calls touch few.
+
+    Attributes:
+        tool: The tool, once *find* has found it; `known` says whether it has.
+        call: What the tool's code and the rules get, once *find* has found the tool.
+        decided: The one decision about principal and tool, made by *find*.
+        parsed: The judged arguments, once *parse* has passed them; `judged` says whether it has.
+        values: Parameter values, with records in place of ids once *load* has loaded them.
+        rule: Which rule ended the call, for the operator's record.
+        intended: True once an intent is, or may be, in the store.
+        began: True once the tool's code was entered.
+    """
+
+    tool: Tool
+    call: Call[Any, Any]
+    decided: Permission
+    parsed: Parsed
+    returned: Any
+    known: Tool | None = None
+    judged: Parsed | None = None
+    principal: Principal | None = None
+    text: bytes | None = None
+    touched: tuple[str, ...] = ()
+    rule: str = ""
+    intended: bool = False
+    began: bool = False
+    kind: str = "call"
+    request_id: str = ""
+    approver: str = ""
+    duration: float = 0.0
+
+    def __init__(
+        self,
+        name: str,
+        raw: Any,
+        claims: Mapping[str, Any] | None,
+        *,
+        surface: str,
+        deps: Any,
+        at: float,
+        client: str = "",
+        key: str | None = None,
+        link: Link | None = None,
+    ) -> None:
+        self.name = name
+        self.raw = raw
+        self.claims = claims
+        self.surface = surface
+        self.deps = deps
+        self.at = at
+        self.client = client
+        self.key = key
+        self.link = link
+        self.id = os.urandom(16).hex()
+        self.begun = time.perf_counter()
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments as they will be used, as JSON by callers' keys, defaults filled in."""
+        return self.tool.frozen(self.parsed)
+
+    def event(self, outcome: Outcome | None = None) -> Event:
+        """Return what a hook is told now."""
+        return Event(self.id, self.name, self.surface, self.principal, outcome, self.duration)
