@@ -57,6 +57,7 @@ class Story:
     async def signs_in(self, agent: Agent) -> None:
         """List what the author's agent may do."""
         self.tell.part("1. An author signs in; her agent asks what it may do")
+        self.tell.shows("nobody gets in without a token", held=self.stage.knock() == 401)
         tools = (await agent.client.list_tools()).tools
         self.tell.table(
             ("TOOL", "ARGUMENTS", "WHAT IT SAYS"),

@@ -85,7 +85,7 @@ class Stage:
             *(REMIT, "serve", "examples.blog:blog", "--port", str(self.port)),
             *("--issuer", ISSUER, "--audience", AUDIENCE, "--key-file", str(public)),
         ]
-        naive = [sys.executable, "-m", "examples.blog.naive", str(self.naive_port)]
+        naive = [sys.executable, str(Path(__file__).with_name("naive.py")), str(self.naive_port)]
         with self._running(blog, self.port), self._running(naive, self.naive_port):
             yield
 
@@ -126,6 +126,10 @@ class Stage:
             Client(streamable_http_client(_mcp(self.port), http_client=http)) as client,
         ):
             yield Agent(name, client)
+
+    def knock(self) -> int:
+        """Return the HTTP status that a caller without a token gets."""
+        return httpx2.post(_mcp(self.port), json={}).status_code
 
     @asynccontextmanager
     async def naive_agent(self, name: str) -> AsyncIterator[Agent]:
