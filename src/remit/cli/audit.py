@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -97,7 +97,7 @@ def verify(target: str | None, *, store: str | None, as_json: bool) -> None:
 
 
 @contextmanager
-def _opened(target: str | None, url: str | None) -> Iterator[Audit]:
+def _opened(target: str | None, url: str | None) -> Generator[Audit]:
     if (target is None) == (url is None):
         raise UsageError("say whose log: MODULE:APP, or --store URL, and not both")
     try:

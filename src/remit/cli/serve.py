@@ -277,9 +277,4 @@ def _stdio(app: Remit, claims: Mapping[str, Any] | None) -> None:
                 "--claims FILE"
             )
         _note(f"No claims were given, so only public tools can be called: {_list(public)}.")
-    run(_piped(app, claims))
-
-
-async def _piped(app: Remit, claims: Mapping[str, Any] | None) -> None:
-    async with app:
-        await app.mcp_stdio(claims=claims)
+    run(app.mcp_stdio(claims=claims))
