@@ -249,6 +249,10 @@ def test_a_tools_help_lists_its_flags(author: Remit) -> None:
     assert "points" in shown
 
 
+def test_help_before_a_tool_is_the_commands_own(remit: Remit) -> None:
+    assert remit("call", DESK, "--help").stdout == remit("call", "--help").stdout
+
+
 def test_help_draws_what_the_app_says(author: Remit) -> None:
     shown = author("odd", "--help").output
     assert "\x1b" not in shown

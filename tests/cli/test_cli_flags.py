@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import click
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,14 +59,13 @@ def rendered(value: dict[str, Any], path: tuple[str, ...] = ()) -> list[str]:
 @settings(max_examples=150, deadline=None)
 @given(VALUES)
 def test_what_flags_say_reads_back_as_it_was(value: dict[str, Any]) -> None:
-    with click.Context(call.call):
-        text, _ = call._read(
-            desk.app,
-            "desk:app",
-            "echo",
-            tuple(rendered(value)),
-            call._Asked(None, None, None, False),
-        )
+    text, _ = call._read(
+        desk.app,
+        "desk:app",
+        "echo",
+        tuple(rendered(value)),
+        call._Asked(None, None, None, False),
+    )
     assert json.dumps(json.loads(text), sort_keys=True) == json.dumps(value, sort_keys=True)
 
 

@@ -25,7 +25,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PAGE: Final = 1000  # rows read at once while looking for the last ones
 
 
-@click.group()
+@click.group(short_help="Read the audit log, and check its chain.")
 def audit() -> None:
     """Read the audit log of an app, or of a store that --store names."""
 

@@ -95,6 +95,9 @@ def _tools(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[Comp
 
 def _called(target: str, tool: str | None, rest: tuple[str, ...], **own: Any) -> None:
     app = load(target)
+    if tool == "--help":
+        put(click.get_current_context().get_help())
+        return
     if tool is None or tool.startswith("-"):
         raise UsageError(f"which tool of {target}?{near(tool or '', list(app.tools))}")
     asked = _Asked(own["own_json"], own["own_claims"], own["own_key"], own["own_output"])
@@ -240,9 +243,7 @@ def _read(
 ) -> tuple[str, _Asked]:
     """Return the arguments as JSON text (``-`` for stdin) and the options of both places."""
     made, parts = _command(app, target, tool)
-    parent = click.get_current_context()
-    info = f"{line(target)} {line(tool)}"
-    with made.make_context(info, list(rest), parent=parent) as ctx:
+    with made.make_context(f"remit call {line(target)} {line(tool)}", list(rest)) as ctx:
         values = ctx.params
     given = _given(values, parts)
     asked = _Asked(

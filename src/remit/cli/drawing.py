@@ -86,7 +86,9 @@ def put_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         table.add_row(*(Text(line(cell)) for cell in row))
     width = None if sys.stdout.isatty() else max(_WIDE, shutil.get_terminal_size().columns)
     console = Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
-    console.print(table)
+    with console.capture() as drawn:
+        console.print(table)
+    put("\n".join(text.rstrip() for text in drawn.get().splitlines()))
 
 
 def moment(seconds: float | None) -> str:

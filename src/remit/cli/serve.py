@@ -30,6 +30,18 @@ __all__ = ["serve"]
 MCP_PATH: Final = "/mcp"
 HEALTH_PATH: Final = "/healthz"
 
+# Not the docstring: click's mark for lines that stay as they are is a backspace.
+_TEXT: Final = """Serve the app MODULE:APP: MCP at /mcp, a health check at /healthz.
+
+Callers are known by their bearer token: --issuer and --audience with --jwks-url or --key-file.
+Without these only public tools can be called, and only from this machine.
+
+\b
+  remit serve blog:blog --dev                      the first hour
+  remit serve blog:blog --issuer … --audience … --jwks-url …
+  remit serve blog:blog --stdio --claims me.json   for a client that starts it
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Auth:
@@ -78,7 +90,7 @@ class Auth:
         return True
 
 
-@click.command()
+@click.command(help=_TEXT, short_help="Serve an app: MCP at /mcp, a health check at /healthz.")
 @click.argument("target", metavar="MODULE:APP")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -112,16 +124,7 @@ def serve(
     claims: str | None,
     **auth_options: Any,
 ) -> None:
-    r"""Serve the app MODULE:APP: MCP at /mcp, a health check at /healthz.
-
-    Callers are known by their bearer token: --issuer and --audience with --jwks-url or --key-file.
-    Without these only public tools can be called, and only from this machine.
-
-    \b
-    remit serve blog:blog --dev                        the first hour
-    remit serve blog:blog --issuer … --audience … --jwks-url …
-    remit serve blog:blog --stdio --claims me.json     for a client that starts it
-    """
+    """Serve the app MODULE:APP until the process is told to end."""
     auth = Auth(**auth_options)
     if dev and stdio:
         raise UsageError("--dev serves HTTP and --stdio doesn't; give one of them")
