@@ -99,11 +99,13 @@ def read(text: str | bytes) -> Any:
 
 def encode(raw: Mapping[str, Any] | str | bytes) -> bytes | None:
     """Return *raw* as UTF-8 JSON text, or None if it has none; `check` then says why."""
-    if isinstance(raw, bytes):
-        return raw
-    if isinstance(raw, str):
-        return raw.encode("utf-8", "surrogatepass")
     try:
+        if type(raw) is dict:
+            return to_json(raw, inf_nan_mode="constants")
+        if isinstance(raw, bytes):
+            return raw
+        if isinstance(raw, str):
+            return raw.encode("utf-8", "surrogatepass")
         return to_json(raw, inf_nan_mode="constants")
     except (ValueError, TypeError, RecursionError):
         return None
@@ -153,7 +155,7 @@ def _encodable(text: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Parsed:
     """A tool's arguments after the judge.
 

@@ -23,7 +23,7 @@ from remit.schema.derive import advertised
 from remit.schema.exact import exact
 from remit.schema.merge import ambiguous, merged, rooted
 from remit.schema.policy import SchemaError
-from remit.schema.walk import Node, children
+from remit.schema.walk import Node, children, rewritten
 from remit.signature import Signature, refused, signature
 from remit.unbound import dropped
 
@@ -170,9 +170,12 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
             own_name, "inline", "is for plain functions; an async one never leaves the loop"
         )
     signed = signature(function, tool=own_name, scope=scope)
+    input_schema = _input_schema(signed, own_name)
     if options.approval is not None:
         _check_watchers(options.approval, signed, own_name)
-    input_schema = _input_schema(signed, own_name)
+        if '"writeOnly": true' in json.dumps(input_schema):
+            text = "would wait in the store in clear; have the tool's code fetch it after the approval"
+            raise refused(own_name, "a secret argument", text)
     for pointer, shared in ambiguous(input_schema):
         text = f"an object with {shared} fits two alternatives; give them a discriminator (Literal field and Field(discriminator=…))"
         raise refused(own_name, f"union at {pointer}", text)
@@ -330,6 +333,18 @@ def _freezer(signed: Signature) -> Callable[[Parsed], dict[str, Any]]:
     return freeze
 
 
+def _as_sent(node: Node, _: tuple[str, ...]) -> Node:
+    """Write a value as its caller would send it: by the keys that are read, and all of them."""
+    for name in ("serialization", "serialization_exclude", "serialization_exclude_if"):
+        node.pop(name, None)
+    if "computed_fields" in node:
+        node["computed_fields"] = []
+    alias = node.get("validation_alias")
+    if alias is not None:
+        node["serialization_alias"] = alias if isinstance(alias, str) else alias[0][0]
+    return node
+
+
 def _serializer(signed: Signature) -> tuple[SchemaSerializer, SchemaSerializer | None]:
     def typed(node: Node) -> Node:
         if node["type"] == "definitions":
@@ -344,5 +359,7 @@ def _serializer(signed: Signature) -> tuple[SchemaSerializer, SchemaSerializer |
         }
         return cast("Node", core_schema.typed_dict_schema(fields, total=False))
 
-    body = None if signed.body is None else SchemaSerializer(cast("Any", signed.body))
-    return SchemaSerializer(cast("Any", typed(signed.fields))), body
+    body = None
+    if signed.body is not None:
+        body = SchemaSerializer(cast("Any", rewritten(signed.body, _as_sent)))
+    return SchemaSerializer(cast("Any", typed(rewritten(signed.fields, _as_sent)))), body

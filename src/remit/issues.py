@@ -43,6 +43,7 @@ _LIMITS: Final = {
     "enum": ("one of:", "expected"),
     "union_tag_invalid": ("one of:", "expected_tags"),
     "union_tag_not_found": ("a tag under", "discriminator"),
+    "ambiguous_names": ("two names of one value; give one of", "names"),
 }
 _WANTED: Final = {
     "string_type": "a text",

@@ -305,7 +305,7 @@ class Path:
     async def _recorded(self, p: Passage, outcome: Outcome) -> Outcome:
         p.duration = time.perf_counter() - p.begun
         try:
-            await self._record(p, outcome)
+            await self._store().commit([lambda: record(p, outcome)], self._closing(p, outcome))
         except StoreError as error:
             outcome = self._no_store(p, error)
         except asyncio.CancelledError:
@@ -330,15 +330,14 @@ class Path:
             except asyncio.CancelledError:
                 continue
 
-    async def _record(self, p: Passage, outcome: Outcome) -> None:
-        work = None
-        if p.intended:
-            # Nothing was done yet, so that nothing may hold the key: not even a cancellation.
-            if isinstance(outcome, Ask) or (not p.began and isinstance(outcome, Refused)):
-                work = idempotency.release(p.id)
-            else:
-                work = idempotency.finish(p.id, outcome, at=self._clock(), keep=p.key is not None)
-        await self._store().commit([lambda: record(p, outcome)], work)
+    def _closing(self, p: Passage, outcome: Outcome) -> idempotency.Work | None:
+        """Return what closes the call's intent together with its row, if it made one."""
+        if not p.intended:
+            return None
+        # Nothing was done yet, so that nothing may hold the key: not even a cancellation.
+        if isinstance(outcome, Ask) or (not p.began and isinstance(outcome, Refused)):
+            return idempotency.release(p.id)
+        return idempotency.finish(p.id, outcome, at=self._clock(), keep=p.key is not None)
 
 
 STAGES: Final[Sequence[tuple[str, Stage]]] = (

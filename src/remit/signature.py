@@ -25,7 +25,7 @@ from pydantic.errors import (
 from remit.call import Call
 from remit.contract import Body, DeclarationError, DeclarationWarning, Resource, Resourced
 from remit.schema.policy import SchemaError, with_policies
-from remit.schema.walk import Node
+from remit.schema.walk import Node, as_json
 
 __all__ = ["Signature", "refused", "signature"]
 
@@ -259,7 +259,7 @@ def _wires(node: Node, name: str) -> list[str]:
 def _core(make: Callable[[], Any], tool: str, where: str) -> Node:
     """Return a type's core schema with policies, or say what is wrong with the type."""
     try:
-        return with_policies(cast("Node", make()))
+        return with_policies(as_json(cast("Node", make())))
     except SchemaError as error:
         inside = f"{where} at {error.path}" if error.path else where
         raise refused(tool, inside, error.text) from error

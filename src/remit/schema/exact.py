@@ -67,8 +67,10 @@ def _exact(node: Node, path: tuple[str, ...]) -> Node:
     if kind in _NO_JSON:
         text = f"{kind} has no JSON form; take a type that JSON can carry and make the object in the tool"
         raise SchemaError(path, text)
-    if kind in ("int", "float", "bool", "str", "bytes", "enum"):
+    if kind in ("int", "float", "bool", "str", "enum"):
         node["strict"] = True
+    if kind in ("model-fields", "typed-dict", "dataclass-args") and (names := _choices(node)):
+        return _before(_one_name(names), node)
     if kind in ("date", "datetime", "time", "timedelta", "uuid"):
         form = core_schema.str_schema(pattern=FORMS[_form(node)], strict=True)
         ref = {"ref": node.pop("ref")} if "ref" in node else {}
@@ -87,6 +89,31 @@ def _exact(node: Node, path: tuple[str, ...]) -> Node:
 def _before(check: Any, node: Node) -> Node:
     ref = {"ref": node.pop("ref")} if "ref" in node else {}
     return {**core_schema.no_info_before_validator_function(check, node), **ref}  # pyright: ignore[reportArgumentType, reportReturnType]
+
+
+def _choices(node: Node) -> list[list[str]]:
+    """Return the names of each field that has several."""
+    fields: Any = node["fields"]
+    found: list[Any] = [
+        field.get("validation_alias")
+        for field in (fields.values() if isinstance(fields, dict) else fields)
+    ]
+    return [[way[0] for way in alias] for alias in found if isinstance(alias, list)]
+
+
+def _one_name(names: list[list[str]]) -> Any:
+    """Return a check that no field is sent under two of its names: either might be meant."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, dict):
+            for group in names:
+                if len(both := [name for name in group if name in value]) > 1:
+                    raise PydanticCustomError(
+                        "ambiguous_names", "Give one of {names}", {"names": " or ".join(both)}
+                    )
+        return value
+
+    return check
 
 
 def _decimal_text(value: Any) -> Any:
@@ -141,7 +168,7 @@ def exact_result(node: Node) -> Node:
 
 def _exact_result(node: Node, path: tuple[str, ...]) -> Node:
     kind = node["type"]
-    if kind in _NO_JSON:
+    if kind in _NO_JSON - {"is-instance"}:  # a branch for objects of a type that JSON also carries
         raise SchemaError(path, f"{kind} has no JSON form; return a type that JSON can carry")
     if kind in ("int", "float", "bool", "str", "bytes"):
         node["strict"] = True

@@ -116,12 +116,12 @@ def with_policies(node: Node, *, default: Extra = "forbid") -> Node:
 def _set_policy(owner: Node, cls: Any, default: Extra) -> None:
     """Write the policy of *cls* into the fields node that it owns, behind validators of its own."""
     inner: Any = owner["schema"]
-    while isinstance(inner, dict) and inner.get("type") not in ("model-fields", "dataclass-args"):  # pyright: ignore[reportUnknownMemberType]
-        if inner.get("type") in ("model", "dataclass", "typed-dict"):  # pyright: ignore[reportUnknownMemberType]
+    while inner is not None and inner["type"] not in ("model-fields", "dataclass-args"):
+        if inner["type"] in ("model", "dataclass", "typed-dict"):
             return
-        inner = inner.get("schema")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    if isinstance(inner, dict):
-        _own_policy(inner, cls, default)  # pyright: ignore[reportUnknownArgumentType]
+        inner = inner.get("schema")
+    if inner is not None:
+        _own_policy(inner, cls, default)
 
 
 def _own_policy(fields: Node, cls: Any, default: Extra) -> None:

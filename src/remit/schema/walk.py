@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
-__all__ = ["Node", "children", "rewritten"]
+__all__ = ["Node", "as_json", "children", "rewritten"]
 
 Node = dict[str, Any]
 
@@ -90,6 +90,28 @@ def rewritten(node: Node, change: Callable[[Node, tuple[str, ...]], Node]) -> No
         change: Gets a fresh copy of each node and the path to it, and returns what stands there.
     """
     return _node(node, change, ())
+
+
+def as_json(node: Node) -> Node:
+    """Return *node* with only the ways that a value from JSON takes: no branch for Python objects."""
+    while node["type"] in ("json-or-python", "lax-or-strict"):
+        branch = "json_schema" if node["type"] == "json-or-python" else "strict_schema"
+        held = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
+        node = {**node[branch], **held}
+    return {
+        key: value if key in _DATA else _branches(value) for key, value in node.items()
+    }
+
+
+def _branches(value: Any) -> Any:
+    if _is_node(value):
+        return as_json(value)
+    if isinstance(value, dict):
+        return {key: _branches(item) for key, item in cast("Node", value).items()}
+    if isinstance(value, list | tuple):
+        made = [_branches(item) for item in cast("list[Any]", value)]
+        return tuple(made) if isinstance(value, tuple) else made
+    return value
 
 
 def children(node: Node) -> Iterator[Node]:
