@@ -97,12 +97,12 @@ class Story:
             ("save_draft", {**POST, **own, "status": "published"}, "invalid_arguments", "status"),
             ("request_publish", {**own, "approved": True}, "invalid_arguments", "approved"),
             ("save_draft", {**POST, "draft_id": other_id}, "not_found", "draft_id"),
-            ("publish", own, -32602, "no tool"),
+            ("publish", own, "unknown_tool", "no tool"),
         ):
             before = self.stage.drafts
             told = await self.call(agent, tool, arguments)
             self.tell.shows(
-                "refused by name; no row has changed and no request is filed",
+                "refused; no row has changed and no request is filed",
                 held=told["code"] == code
                 and named in json.dumps(told)
                 and self.stage.drafts == before
@@ -193,7 +193,7 @@ class Story:
         )
         self.tell.happens(
             "the undeclared key was dropped, and the model told that all went well",
-            held="approved" not in json.dumps(told),
+            held="approved" not in told and "approved" not in row,
         )
         self.tell.happens(
             "the whole row went back, edit_token and all",
@@ -228,19 +228,21 @@ EXPECTED_LOG: Final = [
 ]
 
 AT_HOME: Final = f"""\
-  .venv/bin/remit serve --dev {BLOG}
+  .venv/bin/remit serve --dev {BLOG} \\
+    --claims '{{"sub": "u_me", "can_request_publication": true}}'
 
-It listens on loopback, makes a key and a short-lived token, and prints the lines for your client:
+makes a key and a token for an hour, listens on this machine only, and prints the lines for your
+client with the token in them:
 
   claude mcp add --transport http blog http://127.0.0.1:8000/mcp \\
     --header "Authorization: Bearer TOKEN"
 
-or, for a client that reads JSON:
-
   {{"mcpServers": {{"blog": {{"type": "http", "url": "http://127.0.0.1:8000/mcp",
                             "headers": {{"Authorization": "Bearer TOKEN"}}}}}}}}
 
-Then be the editor:  .venv/bin/remit approvals list {BLOG} --claims '{AS_EDITOR[1]}'"""
+Ask it for a draft and to publish it; then be the editor, in another terminal:
+
+  .venv/bin/remit approvals list {BLOG} --claims '{AS_EDITOR[1]}'"""
 
 
 async def told(stage: Stage, tell: Transcript) -> None:

@@ -20,7 +20,7 @@ import httpx2
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from mcp import Client, MCPError
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 __all__ = ["REMIT", "Agent", "Answer", "Stage"]
@@ -48,10 +48,7 @@ class Agent:
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         """Call *tool* and return the answer as the model would read it."""
-        try:
-            result = await self.client.call_tool(tool, dict(arguments))
-        except MCPError as error:  # for a tool that isn't there: the protocol's own kind of error
-            return Answer({"code": error.code, "message": error.message}, refused=True)
+        result = await self.client.call_tool(tool, dict(arguments))
         texts = [block.text for block in result.content if block.type == "text"]
         return Answer(json.loads(texts[0]), refused=bool(result.is_error))
 
@@ -86,7 +83,9 @@ class Stage:
             *("--issuer", ISSUER, "--audience", AUDIENCE, "--key-file", str(public)),
         ]
         naive = [sys.executable, str(Path(__file__).with_name("naive.py")), str(self.naive_port)]
-        with self._running(blog, self.port), self._running(naive, self.naive_port):
+        with self._running(blog) as one, self._running(naive) as other:
+            self._ready(one, self.port)
+            self._ready(other, self.naive_port)
             yield
 
     def remit(self, *words: str) -> subprocess.CompletedProcess[str]:
@@ -140,24 +139,18 @@ class Stage:
     # Processes.
 
     @contextmanager
-    def _running(self, command: list[str], port: int) -> Iterator[None]:
-        log = self.folder / f"{port}.log"
-        with log.open("wb") as output:
+    def _running(self, command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+        with (self.folder / "log").open("ab") as log:
             process = subprocess.Popen(
                 command,
                 cwd=ROOT,
                 env=self.env,
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=log,
                 stderr=subprocess.STDOUT,
             )
         try:
-            until = time.monotonic() + 20
-            while not _listens(port):
-                if process.poll() is not None or time.monotonic() > until:
-                    raise RuntimeError(f"{command} did not start:\n{log.read_text()}")
-                time.sleep(0.05)
-            yield
+            yield process
         finally:
             process.terminate()
             try:
@@ -165,6 +158,13 @@ class Stage:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def _ready(self, process: subprocess.Popen[bytes], port: int) -> None:
+        until = time.monotonic() + 20
+        while not _listens(port):
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"did not start:\n{(self.folder / 'log').read_text()}")
+            time.sleep(0.05)
 
 
 def _mcp(port: int) -> str:

@@ -9,9 +9,8 @@ from typing import Any
 
 try:
     from rich.console import Console
-    from rich.table import Table
 except ImportError:  # the demo then prints plain text
-    Console = Table = None
+    Console = None
 
 __all__ = ["Transcript"]
 
@@ -62,16 +61,11 @@ class Transcript:
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Print rows under their columns."""
-        cells = [[str(cell) for cell in row] for row in rows]
-        if self._console and Table:
-            table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-            for row in cells:
-                table.add_row(*(cell.replace("[", "\\[") for cell in row))
-            self._console.print(table, width=120)
-            return
-        widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-        for row in [list(columns), *cells]:
-            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+        lines = [[name.upper() for name in columns], *([str(cell) for cell in row] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for number, line in enumerate(lines):
+            cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+            self._put(f"  {'  '.join(cells)}".rstrip(), None if number else "bold")
 
     def _put(self, text: str, style: str | None = None) -> None:
         if self._console:
