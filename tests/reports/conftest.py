@@ -1,0 +1,51 @@
+"""Agents over each surface for the reports' tests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+import remit
+from remit.testing import Agent, agent
+from tests.reports.reach import ASHA, MCP, SURFACES, Using
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def _agents(surface: str) -> AsyncIterator[Using]:
+    async with AsyncExitStack() as stack:
+
+        async def using(
+            app: remit.Remit, principal: Mapping[str, Any] | None = ASHA, *, deps: Any = None
+        ) -> Agent:
+            made = agent(app, principal=principal, deps=deps, surface=surface)
+            return Agent(await stack.enter_async_context(made.app), made.claims, surface)
+
+        yield using
+
+
+@pytest.fixture(params=SURFACES)
+async def using(request: pytest.FixtureRequest) -> AsyncIterator[Using]:
+    """Give an agent on an app, over each surface in turn."""
+    async for made in _agents(request.param):
+        yield made
+
+
+@pytest.fixture(params=MCP)
+async def over_mcp(request: pytest.FixtureRequest) -> AsyncIterator[Using]:
+    """Give an agent on an app, over each transport and era of MCP in turn."""
+    async for made in _agents(request.param):
+        yield made
+
+
+@pytest.fixture
+async def here() -> AsyncIterator[Using]:
+    """Give an agent on an app, from Python alone, for what no surface can change."""
+    async for made in _agents("python"):
+        yield made
