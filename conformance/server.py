@@ -127,6 +127,9 @@ class address(BaseModel):
     city: str = ""
 
 
+Address = address  # a field of the same name would shadow it
+
+
 class Contact(BaseModel):
     """Somebody to reach, by phone or by mail."""
 
@@ -144,7 +147,7 @@ class Contact(BaseModel):
     )
 
     name: str = ""
-    address: address = address()
+    address: Address = Address()
     contactMethod: Literal["phone", "email"] = "email"  # noqa: N815 - the suite's spelling
     phone: str | None = None
     email: str | None = None
@@ -303,10 +306,12 @@ async def test_streaming_elicitation(call: Call) -> str:
 
 def main() -> None:
     """Serve on a free port of the loopback interface."""
+    # Answers stream, as progress reports need.
+    config = uvicorn.Config(app.mcp_app(json_response=False), log_level="warning")
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
+        listener.listen()  # from here on a client waits rather than fails
         print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
-        config = uvicorn.Config(app.mcp_app(), log_level="warning")
         uvicorn.Server(config).run(sockets=[listener])
 
 
