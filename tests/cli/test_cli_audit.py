@@ -43,6 +43,9 @@ def test_verify_names_the_first_broken_row(remit: Remit, url: str, tmp_path: Pat
     fine = remit("audit", "verify", "--store", url)
     assert fine.exit_code == 0, fine.output
     with sqlite3.connect(tmp_path / "desk.db") as store:
+        names = store.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for (name,) in names:
+            store.execute(f"DROP TRIGGER {name}")
         store.execute("UPDATE audit SET outcome = 'ok' WHERE seq = 3")
     store.close()
     broken = remit("audit", "verify", DESK)

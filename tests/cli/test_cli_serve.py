@@ -39,6 +39,9 @@ WHOLE = ["--issuer", "https://id.example", "--audience", "https://api.example/mc
         ([*WHOLE, "--key-file", "nowhere.pem"], "can't be read"),
         ([*WHOLE, "--jwks-url", "http://id.example/jwks"], "can't be used"),
         ([*WHOLE, "--jwks-url", "https://id.example/jwks", "--algorithm", "none"], "can't be used"),
+        ([*WHOLE[:2], "--audience", "api", "--jwks-url", "https://id.example/jwks"], "--url"),
+        (["--url", "https://api.example/mcp"], "give --issuer, --audience"),
+        ([*WHOLE, "--jwks-url", "https://x/j", "--allow-host", "*.example"], "allowed_hosts"),
         (["--host", "0.0.0.0"], "no token would be checked"),  # noqa: S104
         (["--host", "example.com"], "no token would be checked"),
         (["--dev", "--host", "0.0.0.0"], "this machine only"),  # noqa: S104
@@ -94,7 +97,7 @@ def printed(process: subprocess.Popen[bytes], out: Path, pattern: str) -> re.Mat
     """Wait until *pattern* is printed and the server answers."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
-        found = re.search(pattern, out.read_text())
+        found = re.search(pattern, out.read_text(), re.DOTALL)
         if found and "Application startup complete" in out.read_text():
             return found
         assert process.poll() is None, out.read_text()
@@ -131,7 +134,7 @@ def test_the_first_hour(remit: Remit, tmp_path: Path) -> None:
                 return await client.call_tool("request_publish", {"note": "n"})
 
         filed = asyncio.run(story())
-        short = json.loads(filed.content[0].text)["data"]["request"]
+        short = json.loads(filed.content[0].text)["request"]
         assert httpx2.post(config["url"], json={}).status_code == 401
         assert httpx2.get(config["url"].replace("/mcp", "/healthz")).status_code == 200
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from remit.audit import Audit, Row
 from remit.cli.drawing import complain, line, moment, put, put_json, put_table
-from remit.cli.failing import CommandError, UsageError
+from remit.cli.failing import CommandError, UsageError, run
 from remit.cli.loading import load
 from remit.store import Store, StoreError
 
 __all__ = ["audit"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-PAGE: Final = 1000  # rows read at once while looking for the last ones
 
 
 @click.group(short_help="Read the audit log, and check its chain.")
@@ -59,17 +56,11 @@ def tail(
     outcome: str | None,
 ) -> None:
     """Print the last rows, newest last."""
-    last: deque[Row] = deque(maxlen=count)
     with _opened(target, store) as opened:
-        since = 0
-        while page := opened.rows(
-            since=since, limit=PAGE, tool=tool, principal=principal, outcome=outcome
-        ):
-            last.extend(page)
-            since = page[-1].seq
+        last = opened.rows(limit=count, tool=tool, principal=principal, outcome=outcome)
     if as_json:
         for row in last:
-            put_json(asdict(row))
+            put_json({"seq": row.seq, "hash": row.hash, **asdict(row.record)})
         return
     if not last:
         put("no rows")
@@ -101,35 +92,33 @@ def _opened(target: str | None, url: str | None) -> Generator[Audit]:
     if (target is None) == (url is None):
         raise UsageError("say whose log: MODULE:APP, or --store URL, and not both")
     try:
-        if url is not None:
-            _there(url)
-        store = Store.open(url) if url is not None else load(target or "").store
-        try:
-            yield Audit(store)
-        finally:
-            store.close()
+        if target is not None:
+            app = load(target)
+            try:
+                yield app.audit
+            finally:
+                run(app.close())
+        else:
+            store = Store.open(_there(url or ""))
+            try:
+                yield Audit(store)
+            finally:
+                store.close()
     except StoreError as error:
         raise CommandError(str(error)) from None
 
 
-def _there(url: str) -> None:
-    """Refuse a file that isn't there: opening would make it, and an empty log verifies."""
+def _there(url: str) -> str:
+    """Return *url*, unless its file isn't there: opening makes one, and an empty log verifies."""
     kind, _, path = url.partition(":///")
     if kind.partition("+")[0] == "sqlite" and path and not Path(path.partition("?")[0]).exists():
         raise UsageError(f"there is no file {path}; a store is named like sqlite:///remit.db")
+    return url
 
 
 def _cells(row: Row) -> tuple[object, ...]:
-    why = row.rule or (f"reference {row.reference}" if row.reference else "")
-    who = f"{row.principal} (by {row.approver})" if row.approver else row.principal
-    return (
-        row.seq,
-        moment(row.at),
-        row.kind,
-        row.tool,
-        who,
-        row.client,
-        row.surface,
-        row.outcome,
-        why,
-    )
+    one = row.record
+    why = one.rule or (f"reference {one.reference}" if one.reference else "")
+    who = f"{one.principal} (by {one.approver})" if one.approver else one.principal
+    seen = (one.kind, one.tool, who, one.client, one.surface, one.outcome, why)
+    return (row.seq, moment(one.at), *seen)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import click
 
@@ -24,11 +25,15 @@ from remit.outcome import Refused
 
 if TYPE_CHECKING:
     from remit.auth import Verifier
+    from remit.surfaces.mcp import HttpOptions
 
 __all__ = ["serve"]
 
 MCP_PATH: Final = "/mcp"
 HEALTH_PATH: Final = "/healthz"
+LOOPBACK: Final = tuple(
+    f"{name}{port}" for name in ("127.0.0.1", "localhost", "[::1]") for port in ("", ":*")
+)
 
 # Not the docstring: click's mark for lines that stay as they are is a backspace.
 _TEXT: Final = """Serve the app MODULE:APP: MCP at /mcp, a health check at /healthz.
@@ -52,6 +57,7 @@ class Auth:
     jwks_url: str | None
     key_file: str | None
     algorithms: tuple[str, ...]
+    url: str | None
 
     @property
     def given(self) -> list[str]:
@@ -62,6 +68,7 @@ class Auth:
             "--jwks-url": self.jwks_url,
             "--key-file": self.key_file,
             "--algorithm": self.algorithms,
+            "--url": self.url,
         }
         return [name for name, value in named.items() if value]
 
@@ -109,6 +116,16 @@ class Auth:
 @click.option(
     "--algorithm", "algorithms", multiple=True, help="An algorithm to accept; once for each."
 )
+@click.option(
+    "--url", metavar="URL", help="This server's public address, where --audience is no address."
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="HOST",
+    help="What Host may say beside this machine's names and the public address; once for each.",
+)
 @click.option("--dev", is_flag=True, help="For the first hour: a key and a token made on the spot.")
 @click.option(
     "--stdio", is_flag=True, help="Serve MCP on stdin and stdout, for one fixed principal."
@@ -122,6 +139,7 @@ def serve(
     dev: bool,
     stdio: bool,
     claims: str | None,
+    hosts: tuple[str, ...],
     **auth_options: Any,
 ) -> None:
     """Serve the app MODULE:APP until the process is told to end."""
@@ -148,26 +166,38 @@ def serve(
     elif dev:
         _dev(app, host, port, claims_from(claims) if claims is not None else None)
     else:
-        _http(app, host, port, _verifier(auth) if checked else None)
+        options: HttpOptions = {}
+        if auth.url:
+            options["resource_url"] = auth.url
+        if hosts:
+            named = [urlsplit(url).netloc for url in (auth.url, auth.audience) if url]
+            options["allowed_hosts"] = [*LOOPBACK, *filter(None, named), *hosts]
+        _http(app, host, port, auth=_verifier(auth) if checked else None, options=options)
 
 
 # Over HTTP. ---------------------------------------------------------------------------------------
 
 
-def _http(app: Remit, host: str, port: int, verifier: Verifier | None) -> None:
+def _http(app: Remit, host: str, port: int, *, auth: Verifier | None, options: HttpOptions) -> None:
     with _bound(host, port) as listener:
         url = _url(host, listener)
-        if verifier is None:
+        if auth is None:
             public = sorted(name for name, tool in app.tools.items() if tool.public)
             _note(f"No token is checked, so only public tools can be called: {_list(public)}.")
         _note(f"remit serves {app.name}: MCP at {url}{MCP_PATH}, health at {url}{HEALTH_PATH}")
-        _serve(app, listener, auth=verifier)
+        _serve(app, listener, auth=auth, options=options)
 
 
-def _serve(app: Remit, listener: socket.socket, *, auth: Verifier | None) -> None:
+def _serve(
+    app: Remit, listener: socket.socket, *, auth: Verifier | None, options: HttpOptions
+) -> None:
     uvicorn = _needed("uvicorn", extra="mcp")
     _needed("mcp", extra="mcp")
-    asgi = app.serve(auth=auth)
+    try:
+        asgi = app.serve(auth=auth, **options)
+    except DeclarationError as error:
+        # The text names the options of Remit.serve; --url is its resource_url.
+        raise UsageError(f"{error} (here: --url, --issuer, --allow-host)") from None
     # No log_config: uvicorn's own would write what callers sent undrawn, and to stdout.
     server = uvicorn.Server(uvicorn.Config(asgi, log_config=None, log_level="info"))
     try:
@@ -185,10 +215,17 @@ def _bound(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise CommandError(f"can't listen on {host}: {error.strerror}") from None
+    try:
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.listen(
+            2048
+        )  # uvicorn's own backlog; now, so that a taken port shows before the text
     except OSError as error:
+        listener.close()
         raise CommandError(
             f"can't listen on {host}:{port}: {error.strerror}. --port 0 takes a free one."
         ) from None
@@ -267,7 +304,7 @@ def _dev(app: Remit, host: str, port: int, claims: Mapping[str, Any] | None) -> 
         made = development(app, url=url, claims=claims or {})
         put(made.text)
         sys.stdout.flush()
-        _serve(app, listener, auth=made.verifier)
+        _serve(app, listener, auth=made.verifier, options={})
 
 
 def _stdio(app: Remit, claims: Mapping[str, Any] | None) -> None:
