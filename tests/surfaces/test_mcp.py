@@ -470,7 +470,7 @@ async def test_a_questions_state_is_sealed_and_its_owners() -> None:
         for subject, arguments, token in (
             ("u_ben", {"a": 1}, state),
             ("u_asha", {"a": 2}, state),
-            ("u_asha", {"a": 1}, state[:-2] + "AA"),
+            ("u_asha", {"a": 1}, state[:40] + ("A" if state[40] != "A" else "B") + state[41:]),
             ("u_asha", {"a": 1}, '{"round": 9}'),
         ):
             before = len(app.asked)
