@@ -27,7 +27,10 @@ blog = remit.Remit("blog", principal=Author, lifespan=open_drafts)
 Call = remit.Call[Author, Drafts]
 
 # What a model may send.
-DraftId = Annotated[str, Field(pattern=r"^d_[a-z0-9]{6,32}$")]
+DraftId = Annotated[
+    str,
+    Field(pattern=r"^d_[a-z0-9]{6,32}$", description="As save_draft or list_my_drafts gave it."),
+]
 Title = Annotated[str, Field(max_length=160, pattern=r"\S")]
 Body = Annotated[str, Field(max_length=20_000)]
 Tag = Annotated[str, Field(max_length=32, pattern=r"\S")]
@@ -79,7 +82,7 @@ moved = remit.Refused("conflict", "The draft has just changed. Call list_my_draf
 async def save_draft(
     call: Call, title: Title, body: Body, tags: Tags = (), draft: MyDraft | None = None
 ) -> DraftSummary:
-    """Create one of your own private drafts, or replace the one of that id. Cannot publish."""
+    """Create one of your own private drafts, or replace the one of draft_id. Cannot publish."""
     author = call.principal.subject
     if draft is None:
         return summary(await call.deps.create(author, title=title, body=body, tags=tags))
