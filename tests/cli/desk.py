@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -87,6 +88,13 @@ def fail(how: Literal["code", "crash", "conflict", "gone"]) -> str:
         raise RuntimeError("planted-secret \x1b[31m in red")
     codes = {"code": "not_editable", "conflict": "conflict", "gone": "not_found"}
     raise remit.Refused(codes[how], "No.\x1b]8;;evil\x07 Try another.")
+
+
+@app.tool(effect="write", public=True)
+async def wait(seconds: float) -> str:
+    """Take a while."""
+    await asyncio.sleep(seconds)
+    return "waited"
 
 
 PUBLISHED: list[str] = []

@@ -163,11 +163,11 @@ def test_the_first_hour(remit: Remit, tmp_path: Path) -> None:
 def test_without_auth_only_public_tools_can_be_called(tmp_path: Path) -> None:
     with serving(folder=tmp_path) as (process, out):
         url = printed(process, out, r"MCP at (\S+),").group(1)
-        assert "only public tools can be called: ping" in out.read_text()
+        assert "only public tools can be called: ping, wait" in out.read_text()
 
         async def story() -> None:
             async with connected(url, {}) as client:
-                assert [tool.name for tool in (await client.list_tools()).tools] == ["ping"]
+                assert [tool.name for tool in (await client.list_tools()).tools] == ["ping", "wait"]
                 assert not (await client.call_tool("ping", {})).is_error
 
         asyncio.run(story())
@@ -206,3 +206,36 @@ def test_call_in_a_process_of_its_own() -> None:
     assert called.returncode == 0, called.stderr
     assert json.loads(called.stdout)["data"]["said"]["title"] == "-n"
     assert called.stderr == ""
+
+
+@pytest.mark.slow
+def test_an_interrupted_call_is_on_record(remit: Remit) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "call", DESK, "wait", "--seconds", "60"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 30
+    while not running(remit):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, "")
+    assert "on record" in err
+    assert "Traceback" not in err
+    row = json.loads(remit("audit", "tail", DESK, "--json", "-n", "1").stdout)
+    assert (row["tool"], row["outcome"]) == ("wait", "outcome_unknown")
+
+
+def running(remit: Remit) -> bool:
+    """Tell whether a tool's code has begun: its intent is kept before it."""
+    from remit.store import Store, tables
+
+    store = Store.open(os.environ["REMIT_STORE"])
+    try:
+        return bool(store.read_sync(lambda c: c.execute(tables.effects.select()).fetchall()))
+    finally:
+        store.close()

@@ -217,7 +217,10 @@ async def _found(app: Remit, request_id: str) -> Request:
     """
     if not _DIGEST.match(request_id):
         return await app.approvals.get(request_id)
-    begun = [one for one in await app.approvals.all() if one.digest.startswith(request_id)]
+    # Those that wait first: a long history must not hide them behind the limit.
+    held = {one.id: one for one in await app.approvals.all()}
+    held |= {one.id: one for one in await app.approvals.waiting()}
+    begun = [one for one in held.values() if one.digest.startswith(request_id)]
     if len(begun) > 1:
         raise Refused("conflict", "More than one request's digest begins so; give more of it.")
     if not begun:

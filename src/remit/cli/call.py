@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -156,7 +155,7 @@ async def _dispatched(
             known = [one.name for one in await app.visible(claims, surface="cli")]
         return outcome, known
     finally:
-        await asyncio.shield(app.close())
+        await app.close()
 
 
 def _draw(outcome: Ok[Any]) -> None:

@@ -130,17 +130,17 @@ def _within(
         for name, inner in arm.get("properties", {}).items():
             properties.setdefault(name, []).append(inner)
     for name, inners in properties.items():
-        inner: Json = inners[0] if len(inners) == 1 else {"anyOf": inners}
+        value: Json = inners[0] if len(inners) == 1 else {"anyOf": inners}
         here = (*path, name)
         required = needed and all(name in arm.get("required", ()) for arm in arms)
         if not _SPELLABLE.match(name):
             rest.append(".".join(here))
             continue
-        flag = _flag(doc, inner, here, below, required=required)
+        flag = _flag(doc, value, here, below, required=required)
         if flag is not None:
             found.append(flag)
-        elif len(here) < MAX_NESTING and _is_object(doc, inner, below):
-            more, unsaid = _within(doc, inner, here, below, needed=required)
+        elif len(here) < MAX_NESTING and _is_object(doc, value, below):
+            more, unsaid = _within(doc, value, here, below, needed=required)
             found += more
             rest += unsaid if more else [".".join(here)]
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -26,16 +25,17 @@ __all__ = ["command"]
 class _Root(click.Group):
     """A group whose errors are drawn: they repeat what the command line held."""
 
-    def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
+    def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command and end the process with its exit code."""
-        if extra.pop("standalone_mode", True) is False:
-            return super().main(args, *others, standalone_mode=False, **extra)
+        if extra.get("standalone_mode") is False:
+            return super().main(*args, **extra)
+        extra["standalone_mode"] = False
         for stream in (sys.stdout, sys.stderr):
             # A terminal that lacks a character must not end a command whose work is done.
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         try:
-            code = super().main(args, *others, standalone_mode=False, **extra)
+            code = super().main(*args, **extra)
         except click.exceptions.NoArgsIsHelpError as error:
             complain(error.format_message())
             sys.exit(2)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 import click
@@ -265,12 +265,13 @@ def _verifier(auth: Auth) -> Verifier:
 def _key(file: str) -> str | Mapping[str, Any]:
     try:
         text = Path(file).read_text("utf-8")
-        found: Any = read(text) if text.lstrip().startswith("{") else text
+        if not text.lstrip().startswith("{"):
+            return text
+        return cast("Mapping[str, Any]", read(text))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--key-file {file} can't be read: {error}") from None
     except Refused:
         raise UsageError(f"--key-file {file} begins like JSON and isn't") from None
-    return found
 
 
 def _needed(module: str, *, extra: str) -> Any:
