@@ -27,7 +27,7 @@ test: $(READY)  ## Run all tests; ARGS='-k name' for some
 check: $(READY)  ## Lint, format, types, imports, dependencies
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/deptry src
 	$(BIN)/mypy
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
