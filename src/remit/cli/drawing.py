@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 _BEYOND = re.compile(r"[^\n\x20-\x7e]")
+_WHOLE: Final = 24  # characters of a cell that are not folded: a code, a time, most names
 _WIDE: Final = 160  # columns of a table that no terminal holds: a log or a pipe
 
 
@@ -78,12 +79,17 @@ def complain(text: str) -> None:
 
 
 def put_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table; long cells are folded, never cut."""
+    """Write a table; long cells are folded, never cut, and empty columns left out."""
+    drawn_rows = [[line(cell) for cell in row] for row in rows]
+    widths = [max((len(row[i]) for row in drawn_rows), default=0) for i in range(len(columns))]
+    shown = [i for i, width in enumerate(widths) if width]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(line(cell)) for cell in row))
+    for i in shown:
+        # Codes, names and times stay whole; the last column holds words, which may be folded.
+        least = None if i == len(columns) - 1 else min(widths[i], _WHOLE)
+        table.add_column(columns[i], overflow="fold", min_width=least)
+    for row in drawn_rows:
+        table.add_row(*(Text(row[i]) for i in shown))
     width = None if sys.stdout.isatty() else max(_WIDE, shutil.get_terminal_size().columns)
     console = Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
     with console.capture() as drawn:
