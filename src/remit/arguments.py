@@ -10,12 +10,13 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 from pydantic_core import SchemaValidator, ValidationError, to_json
 
-from remit.issues import ROOT, dotted, locate, made_issues
+from remit.issues import ROOT, dotted, locate, made_issues, optional
 from remit.outcome import Issue, Refused, visible
 
 __all__ = ["MAX_DEPTH", "REPAIRS", "Parsed", "Parser", "Repair", "check", "encode", "read"]
@@ -165,6 +166,7 @@ class Parsed:
         ignored: Paths that a declared plain policy dropped.
         repaired: ``path:repair`` for each declared repair that was made.
         hosted: The host's own keys that were taken out.
+        given: The parameters that the caller gave; the others have their defaults.
     """
 
     values: dict[str, Any]
@@ -172,6 +174,7 @@ class Parsed:
     ignored: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
     hosted: tuple[str, ...] = ()
+    given: AbstractSet[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +237,14 @@ class Parser:
         for _ in range(
             4
         ):  # a repaired text may hold another; each round must mend all that is wrong
-            values, errors = self._run(raw, text)
+            values, given, errors = self._run(raw, text)
             if not errors:
                 gone = tuple(self.unbound(raw, values)) if self.unbound else ()
-                return Parsed(values, raw, gone, tuple(repaired), hosted)
-            original = original or errors
-            mended = _mended(raw, errors, self.repairs)
+                return Parsed(values, raw, gone, tuple(repaired), hosted, given)
+            # What a repair laid open is what is wrong now; before any, what came first.
+            if original is None or repaired:
+                original, sent = errors, raw
+            mended = _mended(raw, errors, self.repairs, self.schema)
             if mended is None:
                 break
             raw, notes = mended
@@ -249,7 +254,7 @@ class Parser:
 
     def _run(
         self, raw: dict[str, Any], text: bytes | None
-    ) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
+    ) -> tuple[dict[str, Any], AbstractSet[str], list[Mapping[str, Any]]]:
         """Run the validators once over *raw*; returns the values or the errors."""
         errors: list[Mapping[str, Any]] = []
         values: dict[str, Any] = {}
@@ -262,10 +267,10 @@ class Parser:
             except ValidationError as error:
                 errors += _errors(error)
         try:
-            values |= self.fields.validate_json(to_json(raw) if text is None else text)[0]
+            plain, _, given = self.fields.validate_json(to_json(raw) if text is None else text)
         except ValidationError as error:
-            errors += _errors(error)
-        return values, errors
+            return values, frozenset(), errors + _errors(error)
+        return {**values, **plain} if values else plain, given, errors
 
     def _refusal(self, issues: Sequence[Issue]) -> Refused:
         return Refused("invalid_arguments", _INVALID.format(tool=self.tool), issues=issues)
@@ -294,7 +299,10 @@ _DROP: Final = object()
 
 
 def _mended(
-    raw: dict[str, Any], errors: Sequence[Mapping[str, Any]], repairs: frozenset[str]
+    raw: dict[str, Any],
+    errors: Sequence[Mapping[str, Any]],
+    repairs: frozenset[str],
+    schema: Mapping[str, Any],
 ) -> tuple[dict[str, Any], list[str]] | None:
     """Return *raw* with each wrong value mended, or None if one of them can't be."""
     fixes: dict[tuple[str | int, ...], tuple[str, Any]] = {}
@@ -306,7 +314,7 @@ def _mended(
         if not path:
             return None
         paths.add(path)
-        if path not in fixes and (fix := _fix(error, path, repairs)):
+        if path not in fixes and (fix := _fix(error, path, repairs, schema)):
             fixes[path] = fix
     if paths != fixes.keys():
         return None
@@ -326,17 +334,21 @@ def _mended(
 
 
 def _fix(
-    error: Mapping[str, Any], path: tuple[str | int, ...], repairs: frozenset[str]
+    error: Mapping[str, Any],
+    path: tuple[str | int, ...],
+    repairs: frozenset[str],
+    schema: Mapping[str, Any],
 ) -> tuple[str, Any] | None:
     """Return which repair mends *error* and the value that it makes, or None."""
     kind, value = error["type"], error.get("input")
     if type(value) is float and value.is_integer() and abs(value) <= EXACT and kind in _NUMBERS:
         return "", int(value)  # JSON Schema 2020-12 section 6.1.1: 3.0 is an integer; no repair
-    if value is None and "null_omitted" in repairs and isinstance(path[-1], str):
+    # Only a declared key that may be left out: an open map's key is the caller's own.
+    if value is None and "null_omitted" in repairs and optional(schema, path):
         return "null_omitted", _DROP
     if not isinstance(value, str):
         return None
-    if not value and "empty_omitted" in repairs and isinstance(path[-1], str):
+    if not value and "empty_omitted" in repairs and optional(schema, path):
         return "empty_omitted", _DROP
     if kind in _CONTAINERS and "json_text" in repairs:
         try:

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import limits as rate_limits
-from pydantic_core import SchemaSerializer, SchemaValidator, core_schema
+from pydantic_core import (
+    PydanticSerializationError,
+    SchemaSerializer,
+    SchemaValidator,
+    core_schema,
+)
 
 from remit.arguments import REPAIRS, Parsed, Parser
 from remit.contract import Approval, DeclarationError, Effect, Require, Tool
@@ -323,7 +328,18 @@ def _freezer(signed: Signature) -> Callable[[Parsed], dict[str, Any]]:
             for name, value in parsed.values.items()
             if name != signed.body_name or not name
         }
-        data: dict[str, Any] = made[0][0].to_python(values, mode="json", by_alias=True)
+        writer: SchemaSerializer = made[0][0]
+        try:
+            data: dict[str, Any] = writer.to_python(values, mode="json", by_alias=True)
+        except PydanticSerializationError:
+            # A default of the author's own making, such as UNSET = object(), stays unsaid.
+            data = {}
+            for name, value in values.items():
+                try:
+                    data |= writer.to_python({name: value}, mode="json", by_alias=True)
+                except PydanticSerializationError:
+                    if name in parsed.given:
+                        raise
         if signed.body is not None:
             data |= made[0][1].to_python(
                 parsed.values[signed.body_name], mode="json", by_alias=True

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from remit.outcome import MAX_NAME, Issue, visible
 
-__all__ = ["ROOT", "dotted", "locate", "made_issues", "nodes_at", "shape"]
+__all__ = ["ROOT", "dotted", "locate", "made_issues", "nodes_at", "optional", "shape"]
 
 ROOT: Final = "(root)"
 MAX_HINT: Final = 400
@@ -237,10 +237,12 @@ def made_issues(errors: Sequence[Error], raw: Any, doc: Json) -> list[Issue]:
         if error["type"] == "extra_forbidden":
             unknown.setdefault(tuple(path[:-1]), []).append(str(path[-1]) if path else "")
             continue
+        if error["type"] == "ambiguous_names":
+            path.append(error["ctx"]["names"].split(" or ")[0])
         code = error["type"] if _CODE.match(error["type"]) else "value_error"
         shown = dotted(path)
         if (shown, code) not in others:
-            others[shown, code] = Issue(shown, code, _hint(error, path, doc, _optional(doc, path)))
+            others[shown, code] = Issue(shown, code, _hint(error, path, doc, optional(doc, path)))
     named = [
         Issue(
             dotted(path),
@@ -257,7 +259,7 @@ def _listed(keys: Sequence[str]) -> list[str]:
     return names if len(names) <= MAX_NAMES else [*names[:MAX_NAMES], "…"]
 
 
-def _optional(doc: Json, path: Loc) -> bool:
+def optional(doc: Json, path: Loc) -> bool:
     """Tell whether the key at *path* may be left out."""
     if not path or isinstance(path[-1], int):
         return False

@@ -156,17 +156,25 @@ class Agent:
             async with stdio_server(reads[0], writes[1]) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(serve)
-            try:
-                # The transport is symmetric: lines of JSON in, lines of JSON out.
-                async with Client(stdio_server(reads[1], writes[0]), mode=mode, **options) as client:
-                    yield client
-                    # Readers wait in threads; an end of file is what wakes them.
-                    await writes[0].aclose()
-                    await writes[1].aclose()
-            finally:
-                group.cancel_scope.cancel()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(serve)
+                try:
+                    # The transport is symmetric: lines of JSON in, lines of JSON out.
+                    async with Client(
+                        stdio_server(reads[1], writes[0]), mode=mode, **options
+                    ) as client:
+                        try:
+                            yield client
+                        finally:
+                            # Readers wait in threads; an end of file is what wakes them.
+                            for pipe in writes:
+                                await pipe.aclose()
+                finally:
+                    group.cancel_scope.cancel()
+        finally:
+            for pipe in reads:
+                pipe.wrapped.close()
 
     @asynccontextmanager
     async def _http(self, mode: str, options: dict[str, Any]) -> AsyncIterator[Client]:
@@ -175,11 +183,16 @@ class Agent:
         from mcp import Client
         from mcp.client.streamable_http import streamable_http_client
 
-        served = self.app.mcp_app(
-            auth=_OneToken(self.claims), stateless=mode != "legacy", resource_url=f"{_ADDRESS}/mcp"
-        )
+        await self.app.start()  # so that the served app's end is not the end of what it wrote
         if self.claims is None:
             served = self.app.mcp_app(stateless=mode != "legacy")
+        else:
+            served = self.app.mcp_app(
+                auth=_OneToken(self.claims),
+                stateless=mode != "legacy",
+                resource_url=f"{_ADDRESS}/mcp",
+                issuer="https://issuer.invalid",
+            )
         headers = {} if self.claims is None else {"Authorization": f"Bearer {_TOKEN}"}
         transport = httpx2.ASGITransport(served)
         async with (
@@ -224,7 +237,6 @@ class _OneToken:
 
     def __init__(self, claims: dict[str, Any] | None) -> None:
         self._claims = claims
-        self.issuer = str((claims or {}).get("iss") or "https://issuer.invalid")
 
     async def verify(self, token: str) -> Mapping[str, Any] | None:
         return self._claims if token == _TOKEN else None
