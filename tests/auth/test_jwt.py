@@ -399,7 +399,7 @@ async def test_a_published_secret_or_private_key_is_not_used(issuer: Issuer) -> 
         ({"leeway": True}, "leeway is a number"),
         ({"cooldown": -1}, "cooldown is a number"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
 def test_half_a_configuration_is_refused_with_the_mend(options: dict[str, Any], said: str) -> None:
     with pytest.raises(DeclarationError) as caught:

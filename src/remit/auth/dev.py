@@ -25,6 +25,10 @@ class Dev:
         issuer: What it calls itself. Nobody answers at that address.
         audience: For whom its tokens are: the address of the MCP endpoint.
 
+    Attributes:
+        public: The public key, a JWK.
+        verifier: Takes this key's tokens and no others.
+
     Raises:
         ImportError: If PyJWT isn't installed.
     """
@@ -40,8 +44,8 @@ class Dev:
         from jwt.algorithms import OKPAlgorithm
 
         self._key = Ed25519PrivateKey.generate()
-        public: dict[str, Any] = json.loads(OKPAlgorithm.to_jwk(self._key.public_key()))
-        self.verifier = JWT(issuer=issuer, audience=audience, key=public, algorithms=["EdDSA"])
+        self.public: dict[str, Any] = json.loads(OKPAlgorithm.to_jwk(self._key.public_key()))
+        self.verifier = JWT(issuer=issuer, audience=audience, key=self.public, algorithms=["EdDSA"])
 
     def __repr__(self) -> str:
         """Say that it is one, and nothing of its key."""
