@@ -41,49 +41,90 @@ class Link:
 _ALONE: Final = Link()
 
 
-@dataclass(frozen=True, slots=True)
 class Call(Generic[P, D]):
-    """One call: immutable, made anew for each, passed explicitly and never shared.
+    """One call: made anew for each, read-only, passed explicitly and never shared."""
 
-    Attributes:
-        principal: On whose behalf, from this call's verified claims.
-        deps: What the app's lifespan gave.
-        id: This call's id, the same as in its audit row.
-        tool: The tool's name.
-        surface: ``python``, ``mcp``, ``cli`` …
-        client: The agent or host, as the verified token names it.
-        idempotency_key: The caller's key, or None.
-        link: What the surface can carry; see `progress`, `answers` and `can_ask`.
-    """
+    # Properties over slots: a frozen dataclass takes three times as long to make, on every call.
+    __slots__ = ("_client", "_deps", "_id", "_key", "_link", "_principal", "_surface", "_tool")
 
-    principal: P
-    deps: D
-    id: str
-    tool: str
-    surface: str
-    client: str
-    idempotency_key: str | None = None
-    link: Link = _ALONE
+    def __init__(
+        self,
+        principal: P,
+        deps: D,
+        id: str,  # noqa: A002 - the attribute's own name
+        tool: str,
+        surface: str,
+        client: str,
+        idempotency_key: str | None = None,
+        link: Link = _ALONE,
+    ) -> None:
+        self._principal = principal
+        self._deps = deps
+        self._id = id
+        self._tool = tool
+        self._surface = surface
+        self._client = client
+        self._key = idempotency_key
+        self._link = link
+
+    def __repr__(self) -> str:
+        """Name the call; deps may hold secrets and stay out."""
+        return f"<Call {self._id} of {self._tool}>"
+
+    @property
+    def principal(self) -> P:
+        """On whose behalf, from this call's verified claims."""
+        return self._principal
+
+    @property
+    def deps(self) -> D:
+        """What the app's lifespan gave."""
+        return self._deps
+
+    @property
+    def id(self) -> str:
+        """This call's id, the same as in its audit row."""
+        return self._id
+
+    @property
+    def tool(self) -> str:
+        """The tool's name."""
+        return self._tool
+
+    @property
+    def surface(self) -> str:
+        """Through which surface: ``python``, ``mcp``, ``cli`` …"""
+        return self._surface
+
+    @property
+    def client(self) -> str:
+        """The agent or host, as the verified token names it."""
+        return self._client
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The caller's key, or None."""
+        return self._key
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
         """A logger that names the call; what it is given stays in the log."""
-        return logging.LoggerAdapter(_log, {"call_id": self.id, "tool": self.tool})
+        return logging.LoggerAdapter(_log, {"call_id": self._id, "tool": self._tool})
 
     @property
     def answers(self) -> Mapping[str, Any]:
         """What the client answered to an `Ask`: untrusted data, never identity or permission."""
-        return self.link.answers
+        return self._link.answers
 
     @property
     def state(self) -> Any:
         """What the tool gave with its last `Ask`, or None."""
-        return self.link.state
+        return self._link.state
 
     @property
     def can_ask(self) -> frozenset[str]:
         """What this client can be asked: ``elicitation``, ``sampling``, ``roots``."""
-        return self.link.can_ask
+        return self._link.can_ask
 
     async def progress(
         self, done: float, total: float | None = None, text: str | None = None
@@ -95,5 +136,5 @@ class Call(Generic[P, D]):
             total: How much there is, in the same unit, if known.
             text: A few words for a person.
         """
-        if self.link.report is not None:
-            await self.link.report(done, total, text)
+        if self._link.report is not None:
+            await self._link.report(done, total, text)

@@ -58,8 +58,10 @@ class Resource:
     and one that *allow* refuses are answered alike.
 
     Attributes:
-        load: ``load(call, id)`` gives the record or None; sync or async.
-        allow: ``allow(call, record)`` says whether this principal may touch it. Only True does.
+        load: ``load(call, id)`` gives the record or None. A plain function runs in a thread, unless
+            the tool is declared inline.
+        allow: ``allow(call, record)`` says whether this principal may touch it. Only True does. It
+            runs on the event loop: a rule decides by what it is given and never waits for long.
         otherwise: What a caller can do when there is no such record for it.
     """
 

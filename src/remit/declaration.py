@@ -192,7 +192,9 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
     result, _ = rooted(out.schema)
     description = inspect.cleandoc(options.description or inspect.getdoc(function) or "")
     if options.approval is not None:
-        description = f"{description}\n\nA person must agree first: the call files a request and changes nothing by itself.".strip()
+        # First, since some clients show only a description's first line.
+        gated = "Ask a person to agree to this; the call itself changes nothing:"
+        description = f"{gated} {description}".strip()
         result = REQUESTED
     shown = {
         "name": name,

@@ -188,7 +188,7 @@ def _unknown_hint(doc: Json, path: Loc, keys: Sequence[str]) -> str:
     near = [
         f"{_shown(key)}: did you mean {best[0]}?"
         for key in keys
-        if (best := difflib.get_close_matches(key, declared, n=1))
+        if (best := difflib.get_close_matches(key, declared, n=1, cutoff=0.75))
     ]
     listed = ", ".join(declared[:MAX_NAMES]) + (" …" if len(declared) > MAX_NAMES else "")
     return _clip("; ".join([*near[:3], f"declared: {listed or 'none'}"]))

@@ -182,7 +182,11 @@ class Path:
 
     def parse(self, p: Passage) -> Outcome | None:
         """Let the contract's own parser judge the raw arguments, once (law L2)."""
-        p.judged = p.parsed = p.tool.parser.parse(p.raw, p.text)
+        try:
+            p.judged = p.parsed = p.tool.parser.parse(p.raw, p.text)
+        except Refused as refused:
+            p.rule = "; ".join(f"{issue.path} {issue.code}" for issue in refused.issues)
+            raise
         p.values = p.parsed.values
         return None
 
@@ -192,10 +196,16 @@ class Path:
 
     async def _loaded(self, p: Passage) -> Outcome | None:
         try:
-            p.values, p.touched = await loaded(p.tool, p.call, p.values)
+            async with asyncio.timeout(p.tool.timeout) as span:
+                p.values, p.touched = await loaded(p.tool, p.call, p.values)
         except NotThere as gone:
             p.rule = gone.rule
             return gone.refusal
+        except TimeoutError as error:
+            if not span.expired():
+                return self._failed(p, error)
+            text = f"Loading a record took longer than {p.tool.timeout:g} seconds. Nothing was done."
+            return Refused("timeout", text)
         return None
 
     def replay(self, p: Passage) -> Awaitable[Outcome | None] | None:

@@ -6,6 +6,8 @@ the operator's record alone.
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from typing import Any
 
 from remit.call import Call
@@ -41,14 +43,20 @@ async def loaded(
         if given is None:
             continue
         ids: list[Any] = given if place.many else [given]
-        rows = [await _one(place, call, one) for one in ids]
+        rows = [await _one(place, call, one, inline=tool.inline) for one in ids]
         touched += [f"{place.wire}={one}" for one in ids]
         made[place.name] = rows if place.many else rows[0]
     return made, tuple(touched)
 
 
-async def _one(place: Resourced, call: Call[Any, Any], handle: Any) -> Any:
-    row = await answer(place.resource.load, call, handle)
+async def _one(place: Resourced, call: Call[Any, Any], handle: Any, *, inline: bool) -> Any:
+    load = place.resource.load
+    if inline or inspect.iscoroutinefunction(load):
+        row = await answer(load, call, handle)
+    else:
+        # A plain loader most likely waits for a database, and would make every other call wait.
+        row = await asyncio.to_thread(load, call, handle)
+        row = await row if inspect.isawaitable(row) else row
     if row is None:
         raise NotThere(_refusal(place), f"resource:{place.wire} missing")
     if not await asked(place.resource.allow, call, row):

@@ -240,7 +240,9 @@ class Approvals:
             return Refused(
                 "forbidden", f"Deciding this needs one of the roles {', '.join(sorted(roles))}."
             )
-        own = (row["issuer"], row["subject"]) == (person.issuer, person.subject)
+        # Whose issuer is unknown may be anyone's namesake: the requester must not pass for two.
+        known = row["issuer"] and person.issuer
+        own = row["subject"] == person.subject and (not known or row["issuer"] == person.issuer)
         if own and not (
             tool is not None and tool.approval is not None and tool.approval.self_approval
         ):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
 
 from remit.store.tables import audit, audit_head
 
-__all__ = ["CHAIN", "FIRST", "Recordable", "appended", "link"]
+__all__ = ["CHAIN", "FIRST", "Appender", "Recordable", "link"]
 
 CHAIN: Final = "main"
 FIRST: Final = bytes(32)
@@ -39,23 +39,45 @@ def link(previous: bytes, rec: bytes) -> bytes:
     return hashlib.sha256(_PREFIX + previous + rec).digest()
 
 
-def appended(connection: sa.Connection, records: Sequence[Recordable]) -> None:
-    """Append *records* to the chain; the head is locked once for all of them."""
-    if not records:
-        return
-    # FOR UPDATE reads the head as it is after the wait; a lock taken in a statement of its own would not.
-    seq, previous = connection.execute(
-        sa.select(audit_head.c.seq, audit_head.c.hash)
-        .where(audit_head.c.chain == CHAIN)
-        .with_for_update()
-    ).one()
-    rows: list[dict[str, object]] = []
-    for record in records:
-        seq += 1
-        rec = record.canonical(seq)
-        previous = link(previous, rec)
-        rows.append({"chain": CHAIN, "seq": seq, **record.columns, "rec": rec, "hash": previous})
-    connection.execute(sa.insert(audit), rows)
-    connection.execute(
-        sa.update(audit_head).where(audit_head.c.chain == CHAIN).values(seq=seq, hash=previous)
-    )
+class Appender:
+    """Appends rows to the chain through the driver itself.
+
+    These three statements run for every call, and building them anew costs several times what the
+    database takes to run them. They are written with the tables, and compiled once per engine.
+    """
+
+    def __init__(self, dialect: sa.Dialect) -> None:
+        mine = audit_head.c.chain == sa.literal_column(f"'{CHAIN}'")
+        # FOR UPDATE reads the head as it is after the wait; a lock of its own statement would not.
+        head = sa.select(audit_head.c.seq, audit_head.c.hash).where(mine).with_for_update()
+        move = sa.update(audit_head).where(mine)
+        move = move.values(seq=sa.bindparam("seq"), hash=sa.bindparam("hash"))
+        self._head = str(head.compile(dialect=dialect))
+        row, moved = sa.insert(audit).compile(dialect=dialect), move.compile(dialect=dialect)
+        self._row, self._moved = str(row), str(moved)
+        self._order = row.positiontup
+        self._moved_order = moved.positiontup
+
+    def __call__(self, driver: Any, records: Sequence[Recordable]) -> None:
+        """Append *records* through *driver*, a DBAPI connection in a transaction; the head is locked once."""
+        cursor = driver.cursor()
+        try:
+            cursor.execute(self._head)
+            seq, previous = cursor.fetchone()
+            previous = bytes(previous)
+            rows: list[Any] = []
+            for record in records:
+                seq += 1
+                rec = record.canonical(seq)
+                previous = link(previous, rec)
+                row = record.columns | {"chain": CHAIN, "seq": seq, "rec": rec, "hash": previous}
+                rows.append(_bound(row, self._order))
+            cursor.executemany(self._row, rows)
+            cursor.execute(self._moved, _bound({"seq": seq, "hash": previous}, self._moved_order))
+        finally:
+            cursor.close()
+
+
+def _bound(values: dict[str, Any], order: Sequence[str] | None) -> Any:
+    """Return *values* as the driver binds them: by position, or by name."""
+    return values if order is None else tuple(values[name] for name in order)
