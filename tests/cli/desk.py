@@ -37,22 +37,22 @@ def ping() -> str:
 
 
 @app.tool(effect="read", scopes={"notes:read"})
-async def echo(  # noqa: PLR0917 - a parameter for each shape
+async def echo(
     call: remit.Call,
     title: Annotated[str, Field(description="The note's title.")],
     count: int = 0,
     ratio: float | None = None,
     price: Decimal = Decimal(0),
     loud: bool = False,
-    tags: list[str] = [],  # noqa: B006 - pydantic copies it
-    sizes: list[int] = [],  # noqa: B006
+    tags: list[str] = [],
+    sizes: list[int] = [],
     color: Literal["red", "green"] = "red",
     level: Literal[1, 2, "3"] = 1,
     either: int | bool = 0,
     deep: Deep | None = None,
     draft_id: str = "",
     any_of_them: dict[str, int] | None = None,
-    points: list[Point] = [],  # noqa: B006
+    points: list[Point] = [],
 ) -> Said:
     """Give back what was sent."""
     await call.progress(1, 2, "half")

@@ -239,3 +239,29 @@ def running(remit: Remit) -> bool:
         return bool(store.read_sync(lambda c: c.execute(tables.effects.select()).fetchall()))
     finally:
         store.close()
+
+
+@pytest.mark.slow
+def test_bytes_that_are_no_text_are_refused_by_the_judge() -> None:
+    line = [*COMMAND, "call", DESK, "echo", "--claims", AUTHOR, "--title", b"\xff\xfe"]
+    called = subprocess.run(line, cwd=ROOT, capture_output=True, check=False)
+    assert called.returncode == 2, called.stderr
+    assert json.loads(called.stdout)["issues"] == [{"path": "title", "code": "string_unicode"}]
+
+
+@pytest.mark.slow
+def test_a_reader_that_has_gone_is_no_traceback() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        listed = subprocess.run(
+            [*COMMAND, "tools", DESK, "--json"],
+            cwd=ROOT,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert listed.stderr == b""
+    assert listed.returncode == 1

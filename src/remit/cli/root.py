@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from importlib.metadata import version
 from typing import Any
@@ -36,25 +37,28 @@ class _Root(click.Group):
                 stream.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **extra)
-        except click.exceptions.NoArgsIsHelpError as error:
-            complain(error.format_message())
-            sys.exit(2)
-        except click.UsageError as error:
-            if error.ctx is not None:
-                complain(error.ctx.get_usage())
-                complain(f"Try '{error.ctx.command_path} --help' for help.")
-            complain(f"Error: {error.format_message()}")
-            sys.exit(2)
-        except CommandError as error:
-            complain(f"Error: {error.format_message()}")
-            sys.exit(error.number)
         except click.ClickException as error:
-            complain(f"Error: {error.format_message()}")
-            sys.exit(error.exit_code)
+            sys.exit(_explained(error))
+        except BrokenPipeError:
+            # Whoever read the output has gone; Python would complain again when it flushes.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
         except click.Abort:
             complain("interrupted")
             sys.exit(INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explained(error: click.ClickException) -> int:
+    """Write what is wrong to standard error, drawn, and return the exit code."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        complain(error.format_message())
+        return 2
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        complain(error.ctx.get_usage())
+        complain(f"Try '{error.ctx.command_path} --help' for help.")
+    complain(f"Error: {error.format_message()}")
+    return error.number if isinstance(error, CommandError) else error.exit_code
 
 
 @click.group(cls=_Root)
