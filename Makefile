@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test check format bench conformance clean
+.PHONY: help setup demo test check lint imports types mypy pyright format bench conformance clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,14 +24,25 @@ demo: $(READY)  ## Run the blog's story through a real MCP client
 test: $(READY)  ## Run all tests; ARGS='-k name' for some
 	@$(BIN)/pytest -n 2 $(ARGS)
 
-check: $(READY)  ## Lint, format, types, imports, dependencies
-	$(BIN)/ruff check
+check: lint imports types  ## Lint, format, imports, dependencies, types
+
+lint: $(READY)
+	$(BIN)/ruff check --output-format concise
 	$(BIN)/ruff format --check
+
+imports: $(READY)
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/deptry src
+
+types: mypy pyright
+
+mypy: $(READY)
 	$(BIN)/mypy
-	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
-	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --ignoreexternal --verifytypes remit
+
+pyright: export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+pyright: $(READY)
+	$(BIN)/pyright
+	$(BIN)/pyright --ignoreexternal --verifytypes remit
 
 format: $(READY)  ## Let ruff mend what it can
 	$(BIN)/ruff check --fix
