@@ -174,6 +174,12 @@ async def test_anything_but_a_valid_token_is_401(value: str) -> None:
         assert (await listed(made, Authorization=value)).status_code == 401
 
 
+async def test_two_tokens_are_none() -> None:
+    async with http(declared().mcp_app(auth=KEY.verifier)) as made:
+        headers = [*LIST["headers"].items(), *(2 * list(bearer(token()).items()))]
+        assert (await made.post("/mcp", json=LIST["json"], headers=headers)).status_code == 401
+
+
 async def test_a_token_for_another_server_is_401() -> None:
     """The same issuer and key; the token was made for somebody else's API."""
     here = JWT(

@@ -13,8 +13,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import urlsplit
 
-from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
-from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
@@ -23,8 +22,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import ValidationError
 from starlette.applications import Starlette
+from starlette.authentication import AuthCredentials, AuthenticationBackend
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
@@ -152,13 +153,20 @@ class _Endpoint:
         await self._manager.handle_request(scope, receive, send)
 
 
-class _Bearer:
-    """A `Verifier` as the SDK asks for it."""
+class _Bearer(AuthenticationBackend):
+    """Who a request's bearer token says calls (RFC 6750 section 2.1: in the header alone)."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
 
-    async def verify_token(self, token: str) -> AccessToken | None:
+    async def authenticate(
+        self, conn: HTTPConnection
+    ) -> tuple[AuthCredentials, AuthenticatedUser] | None:
+        # Of two tokens, a proxy may have checked the other.
+        sent = conn.headers.getlist("authorization")
+        scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
+        if scheme.lower() != "bearer" or not token:
+            return None
         try:
             claims = await self._verifier.verify(token)
         except Exception as error:  # noqa: BLE001 - a verifier that fails has verified nothing
@@ -173,13 +181,15 @@ class _Bearer:
             return None
         # Client, issuer and subject are who owns a session, so that a refreshed token goes on with
         # it. The token itself stays here: nothing behind could pass it on (MCP, token passthrough).
-        return AccessToken(
+        scopes = sorted(who.scopes)
+        verified = AccessToken(
             token="",
             client_id=who.client,
-            scopes=sorted(who.scopes),
+            scopes=scopes,
             subject=who.subject,
             claims=dict(claims),
         )
+        return AuthCredentials(scopes), AuthenticatedUser(verified)
 
 
 def http_app(  # noqa: PLR0913 - one option, one thing to say
@@ -256,10 +266,8 @@ def http_app(  # noqa: PLR0913 - one option, one thing to say
         app,
         endpoint=endpoint,
         routes=[Route(path, guarded), *metadata, *routes],
-        middleware=[
-            Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(_Bearer(auth))),
-            Middleware(AuthContextMiddleware),
-        ],
+        # Not the SDK's context variable beside it: who calls is read from the request alone.
+        middleware=[Middleware(AuthenticationMiddleware, backend=_Bearer(auth))],
     )
     made.metadata = metadata
     return made

@@ -20,6 +20,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import X_MCP_HEADER_KEY
 from mcp_types.methods import serialize_server_result
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -81,6 +82,7 @@ class _Surface:
         self._fixed = fixed
         self._lists: dict[tuple[int, str], tuple[tuple[Listed, ...], list[Any]]] = {}
         self._shapes: dict[str, Shape] = {}
+        self._mirrored: dict[str, Mapping[str, Any] | None] = {}
 
     # Who calls. --------------------------------------------------------------------------------
 
@@ -105,11 +107,21 @@ class _Surface:
     # Listing. ----------------------------------------------------------------------------------
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Return a tool's schema, for the SDK's check of ``Mcp-Param-*`` headers before a call."""
+        """Return a tool's schema for the SDK's check of ``Mcp-Param-*`` headers, if it has any.
+
+        The SDK walks the whole schema on each call, before it comes to anyone.
+        """
         try:
-            return self._app.advertised(name)
+            return self._mirrored[name]
+        except KeyError:
+            pass
+        try:
+            schema = self._app.advertised(name)
         except KeyError:
             return None
+        found = schema if f'"{X_MCP_HEADER_KEY}"' in json.dumps(schema) else None
+        self._mirrored[name] = found
+        return found
 
     async def list_tools(
         self, _: Context, params: types.PaginatedRequestParams | None
