@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlsplit
 
-__all__ = ["FAMILIES", "Jwk", "KeySet", "Keys", "PublishedKeySet", "is_loopback", "read"]
+__all__ = ["FAMILIES", "Jwk", "KeySet", "Keys", "PublishedKeySet", "is_list", "is_loopback", "read"]
 
 MAX_SET_BYTES: Final = 256 * 1024  # the largest public set met: 30 KiB, with certificate chains
 MAX_AGE: Final = 3600.0  # seconds after which a set is fetched again, so that a withdrawn key goes
@@ -89,6 +89,16 @@ class Jwk:
         return f"<Jwk {self.kid!r}>"
 
 
+def is_object(value: object) -> bool:
+    """Return whether *value* can be a JSON object."""
+    return isinstance(value, Mapping)
+
+
+def is_list(value: object) -> bool:
+    """Return whether *value* is a list of things, which a text is not."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
 def read(document: object) -> tuple[Jwk, ...]:
     """Return the keys of a JWK set, or the one JWK, that *document* is.
 
@@ -98,12 +108,11 @@ def read(document: object) -> tuple[Jwk, ...]:
     if not isinstance(document, Mapping):
         raise ValueError("no JSON object")  # noqa: TRY004 - JSON of another shape is a value
     held = cast("Mapping[str, Any]", document)
-    listed: object = held.get("keys", [held] if "kty" in held else None)
-    if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
-        raise ValueError("neither a JWK set ('keys') nor a JWK ('kty')")  # noqa: TRY004
+    listed: Any = held.get("keys", [held] if "kty" in held else None)
+    if not is_list(listed):
+        raise ValueError("neither a JWK set ('keys') nor a JWK ('kty')")
     # RFC 7517 section 5: what a reader doesn't understand in a set, it leaves alone.
-    entries = cast("Sequence[Any]", listed)
-    return tuple(Jwk(cast("Any", one)) for one in entries if isinstance(one, Mapping))
+    return tuple(Jwk(one) for one in listed if is_object(one))
 
 
 class Keys(Protocol):

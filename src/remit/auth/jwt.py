@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from remit.auth.jwks import FAMILIES, Jwk, Keys, KeySet, PublishedKeySet, read
+from remit.auth.jwks import FAMILIES, Jwk, Keys, KeySet, PublishedKeySet, is_list, read
 from remit.contract import DeclarationError
 
 __all__ = ["DEFAULT_ALGORITHMS", "JWT", "library"]
@@ -130,7 +130,7 @@ class JWT:
         # 3. Its key is ours, and is for this algorithm.
         key = await self._key(algorithm, kid)
         # 4. Its signature, issuer, audience and times.
-        claims = self._decoder.decode(
+        claims: dict[str, Any] = self._decoder.decode(
             token,
             key,
             algorithms=[algorithm],
@@ -179,10 +179,10 @@ def _number(value: object) -> bool:
     return type(value) in (int, float) and math.isfinite(cast("float", value))
 
 
-def _algorithms(algorithms: object) -> tuple[str, ...]:
-    if isinstance(algorithms, str) or not isinstance(algorithms, Sequence) or not algorithms:
+def _algorithms(algorithms: Any) -> tuple[str, ...]:
+    if not is_list(algorithms) or not algorithms:
         raise DeclarationError("JWT: algorithms is a list of names, e.g. algorithms=['RS256']")
-    names = tuple(cast("Sequence[Any]", algorithms))
+    names: tuple[str, ...] = (*algorithms,)
     for name in names:
         if name not in FAMILIES:
             near = difflib.get_close_matches(str(name), FAMILIES, n=1, cutoff=0.6)

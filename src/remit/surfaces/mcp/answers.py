@@ -6,7 +6,7 @@ Values only. The SDK checks each against the protocol version's own schema befor
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -57,8 +57,8 @@ def result(ok: Ok[Any], shape: Shape) -> dict[str, Any]:
     """Return a tool result; the text is the same JSON as the structured content."""
     if shape == "content":
         blocks: Any = ok.data
-        content = cast("list[Any]", blocks if isinstance(blocks, list) else [blocks])
-        return {**_COMPLETE, "content": content, "_meta": _meta(ok)}
+        several = type(blocks) is list
+        return {**_COMPLETE, "content": blocks if several else [blocks], "_meta": _meta(ok)}
     data: Any = {"result": ok.data} if shape == "wrapped" else ok.data
     content = [_text(data)]
     if ok.more or ok.ignored:
