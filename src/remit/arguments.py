@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, cast
 
 from pydantic_core import SchemaValidator, ValidationError, to_json
 
-from remit.issues import ROOT, dotted, locate, made_issues, optional
+from remit.issues import ROOT, UNKNOWN, dotted, locate, made_issues, optional
 from remit.outcome import Issue, Refused, visible
 
 __all__ = ["MAX_DEPTH", "REPAIRS", "Parsed", "Parser", "Repair", "check", "encode", "read"]
@@ -308,7 +308,7 @@ def _mended(
     fixes: dict[tuple[str | int, ...], tuple[str, Any]] = {}
     paths: set[tuple[str | int, ...]] = set()
     for error in errors:
-        if error["type"] in ("missing", "extra_forbidden"):
+        if error["type"] == "missing" or error["type"] in UNKNOWN:
             return None
         path = tuple(locate(raw, error["loc"], error.get("input", ...)))
         if not path:

@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 Effect = Literal["read", "write", "irreversible"]
-Rule = Callable[..., "bool | Awaitable[bool]"]
+Rule = Callable[[Any], "bool | Awaitable[bool]"]
+RecordRule = Callable[[Any, Any], "bool | Awaitable[bool]"]
 T = TypeVar("T", default=Any)
 
 
@@ -66,10 +67,10 @@ class Resource:
     """
 
     load: Callable[..., Any]
-    allow: Rule
+    allow: RecordRule
     otherwise: str = ""
 
-    def __init__(self, load: Callable[..., Any], *, allow: Rule, otherwise: str = "") -> None:
+    def __init__(self, load: Callable[..., Any], *, allow: RecordRule, otherwise: str = "") -> None:
         if not callable(load):
             text = "Resource: load is no function; write Resource(load_draft, allow=is_author)"
             raise DeclarationError(text)

@@ -13,11 +13,12 @@ from typing import Any, Final, cast
 
 from remit.outcome import MAX_NAME, Issue, visible
 
-__all__ = ["ROOT", "dotted", "locate", "made_issues", "nodes_at", "optional", "shape"]
+__all__ = ["ROOT", "dotted", "locate", "UNKNOWN", "made_issues", "nodes_at", "optional", "shape"]
 
 ROOT: Final = "(root)"
 MAX_HINT: Final = 400
 MAX_NAMES: Final = 12
+UNKNOWN: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 
 Json = Mapping[str, Any]
 Loc = Sequence[str | int]
@@ -234,7 +235,7 @@ def made_issues(errors: Sequence[Error], raw: Any, doc: Json) -> list[Issue]:
         path = locate(
             raw, error["loc"], ... if error["type"] == "missing" else error.get("input", ...)
         )
-        if error["type"] == "extra_forbidden":
+        if error["type"] in UNKNOWN:
             unknown.setdefault(tuple(path[:-1]), []).append(str(path[-1]) if path else "")
             continue
         if error["type"] == "ambiguous_names":

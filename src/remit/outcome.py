@@ -57,7 +57,9 @@ _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 
 # Unicode that a reader can't see or that reorders what it sees: OWASP LLM01:2026 #5, Trojan Source.
 _UNSEEN = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5"
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f"
+    "\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u2800\U000110bd\U000110cd\U00013430-\U00013440"
+    "\U0001bca0-\U0001bca3\U0001d159"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import ValidationError
 
-from remit import idempotency
+from remit import failure, idempotency
 from remit.arguments import encode
 from remit.call import Call, Link
 from remit.contract import Tool
@@ -94,21 +94,21 @@ class Path:
                 if outcome is not None:
                     break
             else:
-                outcome = self._failed(passage, RuntimeError("the path ended without an outcome"))
+                outcome = failure.failed(passage, RuntimeError("the path ended without an outcome"))
         except Refused as refused:
             outcome = refused
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
-                await self._record_apart(passage, self._cancelled(passage))
+                await self._record_apart(passage, failure.cancelled(passage))
                 raise
-            outcome = self._failed(passage, None)
+            outcome = failure.failed(passage, None)
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except StoreError as error:
-            outcome = self._no_store(passage, error)
+            outcome = failure.no_store(passage, error)
         except BaseException as error:  # noqa: BLE001 - SystemExit of a handler ends its own call alone
-            outcome = self._failed(passage, error)
+            outcome = failure.failed(passage, error)
         return await self._recorded(passage, outcome)
 
     # The stages, in the order of the path.
@@ -203,8 +203,10 @@ class Path:
             return gone.refusal
         except TimeoutError as error:
             if not span.expired():
-                return self._failed(p, error)
-            text = f"Loading a record took longer than {p.tool.timeout:g} seconds. Nothing was done."
+                return failure.failed(p, error)
+            text = (
+                f"Loading a record took longer than {p.tool.timeout:g} seconds. Nothing was done."
+            )
             return Refused("timeout", text)
         return None
 
@@ -235,7 +237,7 @@ class Path:
                 threads=self._threads,
             )
         except Overdue:
-            return self._late(p)
+            return failure.late(p)
         except Exception as error:
             for kind, answer in tool.errors.items():
                 if isinstance(error, kind):
@@ -248,7 +250,7 @@ class Path:
         try:
             data, cut = p.tool.projection.project(p.returned)
         except ResultError as error:
-            return self._failed(p, error)
+            return failure.unreturned(p, error)
         return Ok(data, "ok", cut, p.parsed.ignored, {"call_id": p.id})
 
     # What the stages need.
@@ -264,52 +266,6 @@ class Path:
         p.rule = f"replay of {held['id']}"
         return idempotency.replayed(held, made)
 
-    def _late(self, p: Passage) -> Refused:
-        tool = p.tool
-        _log.warning("tool %s took longer than %s s; reference %s", tool.name, tool.timeout, p.id)
-        if tool.effect == "read" or tool.idempotent:
-            return Refused(
-                "timeout",
-                f"{tool.name} took longer than {tool.timeout:g} seconds and was stopped. Repeating it is safe.",
-            )
-        return self._unknown(p, f"{tool.name} took longer than {tool.timeout:g} seconds")
-
-    def _unknown(self, p: Passage, what: str) -> Refused:
-        text = (
-            f"{what}; whether it took effect is unknown. Do not repeat it: check first, "
-            f"or give a person the reference {p.id}."
-        )
-        return Refused("outcome_unknown", text, reference=p.id)
-
-    def _cancelled(self, p: Passage) -> Refused:
-        if p.began and p.known is not None and p.known.effect != "read" and not p.tool.idempotent:
-            return self._unknown(p, "The call was cancelled while it ran")
-        return Refused("cancelled", "The caller cancelled the call.")
-
-    def _failed(self, p: Passage, error: BaseException | None) -> Refused:
-        """Log what happened under a reference; that reference is all that leaves (law L8)."""
-        _log.error(
-            "tool %s failed; reference %s",
-            p.name if p.known else "(unknown)",
-            p.id,
-            exc_info=error,
-            extra={"call_id": p.id},
-        )
-        text = f"The operation failed inside the server. Do not retry automatically; tell the user to quote reference {p.id}."
-        return Refused("internal", text, reference=p.id)
-
-    def _no_store(self, p: Passage, error: StoreError) -> Refused:
-        _log.error(
-            "tool %s: the store refuses; reference %s",
-            p.name if p.known else "(unknown)",
-            p.id,
-            exc_info=error,
-        )
-        if p.began and p.known is not None and p.known.effect != "read":
-            return self._unknown(p, "The outcome could not be written down")
-        text = f"The server can't write its record, so the call was not made. Try later; reference {p.id}."
-        return Refused("store_unavailable", text, reference=p.id)
-
     # Record: the last stage, which no outcome goes around.
 
     async def _recorded(self, p: Passage, outcome: Outcome) -> Outcome:
@@ -317,11 +273,11 @@ class Path:
         try:
             await self._store().commit([lambda: record(p, outcome)], self._closing(p, outcome))
         except StoreError as error:
-            outcome = self._no_store(p, error)
+            outcome = failure.no_store(p, error)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - a bug of ours must not let an outcome out unrecorded
-            outcome = self._failed(p, error)
+            outcome = failure.failed(p, error)
         for hook in self._after:
             try:
                 told = hook(p.event(outcome))

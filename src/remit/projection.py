@@ -60,7 +60,7 @@ class Projection:
             Refused: ``too_large`` if no cut makes it fit.
         """
         try:
-            value = self.validator.validate_python(returned)
+            value = self.validator.validate_python(returned, by_alias=True, by_name=True)
         except ValidationError as error:
             wrong = "; ".join(
                 f"{'.'.join(map(str, e['loc'])) or '(root)'}: {e['type']}"

@@ -81,9 +81,26 @@ def _hints(function: Callable[..., Any], tool: str, scope: Mapping[str, Any]) ->
             f"the annotation {error.name!r} can't be found at run time; import its type plainly, "
             "not under TYPE_CHECKING, and not inside a function that has ended"
         )
-        raise refused(tool, "signature", text) from error
+        raise refused(tool, _holder(target, str(error.name)), text) from error
     except (TypeError, SyntaxError) as error:
         raise refused(tool, "signature", f"an annotation can't be read: {error}") from error
+
+
+def _holder(function: Any, name: str) -> str:
+    """Return which parameter's annotation mentions *name*."""
+    notes: dict[str, Any] = getattr(function, "__annotations__", {})
+    held = (one for one, note in notes.items() if isinstance(note, str) and name in note)
+    found = next(held, "")
+    return "the result" if found == "return" else f"parameter {found!r}" if found else "signature"
+
+
+def _bound(function: Callable[..., Any]) -> set[str]:
+    """Return the names that a `functools.partial` has given values, nested ones included."""
+    names: set[str] = set()
+    while isinstance(function, functools.partial):
+        names |= function.keywords.keys()
+        function = function.func
+    return names
 
 
 def _parts(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -217,7 +234,10 @@ def signature(function: Callable[..., Any], *, tool: str, scope: Mapping[str, An
     """
     hints = _hints(function, tool, scope)
     reader = _Reader(tool)
+    bound = _bound(function)
     for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in bound:
+            continue  # what a partial binds is the author's word, and no caller's
         reader.take(parameter, hints.get(parameter.name, parameter.empty))
     if "return" not in hints:
         text = "says not what goes back; write e.g. -> DraftSummary, or -> None"
