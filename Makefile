@@ -42,7 +42,8 @@ mypy: $(READY)
 pyright: export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 pyright: $(READY)
 	$(BIN)/pyright
-	$(BIN)/pyright --ignoreexternal --verifytypes remit
+	@# It asks the python on the path where remit is, whatever the settings say.
+	PATH="$(CURDIR)/$(BIN):$$PATH" pyright --ignoreexternal --verifytypes remit
 
 format: $(READY)  ## Let ruff mend what it can
 	$(BIN)/ruff check --fix
