@@ -1,7 +1,8 @@
-"""Content blocks: results that a model sees or hears rather than reads as data (MCP 2026-07-28, tools).
+"""Content blocks: results that a model sees or hears rather than reads as data.
 
-A tool whose return type is one of these, or a list of them, sends them as they are; they have no
-output schema and are never cut: one that doesn't fit is refused.
+They are those of MCP 2026-07-28, section *tools*. A tool whose return type is one of these, or a
+list of them, sends them as they are; they have no output schema and are never cut: one that
+doesn't fit is refused.
 """
 
 from __future__ import annotations

@@ -50,6 +50,15 @@ class DeclarationWarning(UserWarning):
     """A declaration that can be kept, but looks like a mistake; says the mend."""
 
 
+# These take object: a caller whose editor checks nothing may pass anything at all.
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_span(value: object) -> bool:
+    return isinstance(value, timedelta) and value > timedelta(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """Marks a parameter as a record: the caller sends its id, the tool gets the record (law L5).
@@ -76,8 +85,8 @@ class Resource:
             raise DeclarationError(text)
         if not callable(allow):
             text = (
-                f"Resource({getattr(load, '__name__', 'load')}): allow says who may touch the record, and must be a "
-                "function, e.g. allow=is_author"
+                f"Resource({getattr(load, '__name__', 'load')}): allow says who may touch the "
+                "record, and must be a function, e.g. allow=is_author"
             )
             raise DeclarationError(text)
         object.__setattr__(self, "load", load)
@@ -109,7 +118,8 @@ class Require:
 
     Attributes:
         rule: ``rule(call)`` says whether this principal may use the tool. Only True does.
-        otherwise: What the caller is told if not; without words the tool is hidden like an unknown one.
+        otherwise: What the caller is told if not; without words the tool is hidden like an unknown
+            one.
     """
 
     rule: Rule
@@ -117,7 +127,10 @@ class Require:
 
     def __init__(self, rule: Rule, *, otherwise: str = "") -> None:
         if not callable(rule):
-            text = "Require: the rule is no function; write Require(lambda call: call.principal.is_editor)"
+            text = (
+                "Require: the rule is no function; "
+                "write Require(lambda call: call.principal.is_editor)"
+            )
             raise DeclarationError(text)
         object.__setattr__(self, "rule", rule)
         object.__setattr__(self, "otherwise", otherwise)
@@ -131,7 +144,8 @@ class Approval:
         approvers: Roles (claim ``roles``) of which a person needs one to decide.
         expires: How long a request waits; silence never runs anything.
         show: ``show(call, **arguments)`` gives the effect in one line for the approver.
-        version: ``version(call, **resources)`` gives the record's version; the run is refused if it moved.
+        version: ``version(call, **resources)`` gives the record's version; the run is refused if it
+            moved.
         self_approval: True lets the requester decide as well; off, since that is no second person.
     """
 
@@ -150,14 +164,13 @@ class Approval:
         version: Callable[..., Any] | None = None,
         self_approval: bool = False,
     ) -> None:
-        if (
-            isinstance(approvers, str)
-            or not approvers
-            or not all(isinstance(a, str) and a for a in approvers)
-        ):  # pyright: ignore[reportUnnecessaryIsInstance]
-            text = "Approval: approvers is a set of role names and can't be empty, e.g. approvers={'editor'}"
+        if isinstance(approvers, str) or not approvers or not all(map(_is_name, approvers)):
+            text = (
+                "Approval: approvers is a set of role names and can't be empty, "
+                "e.g. approvers={'editor'}"
+            )
             raise DeclarationError(text)
-        if not isinstance(expires, timedelta) or expires <= timedelta(0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not _is_span(expires):
             text = "Approval: expires is a positive timedelta, e.g. expires=timedelta(days=7)"
             raise DeclarationError(text)
         if type(self_approval) is not bool:
@@ -178,7 +191,7 @@ class Approval:
 class Clip:
     """Marks a text of a result that is cut to *length* characters: ``Annotated[str, Clip(80)]``.
 
-    A cut text ends in ``…``. Arguments are never clipped: the mark means something only in a result.
+    A cut text ends in ``…``. Arguments are never clipped: the mark means something in results only.
     """
 
     length: int

@@ -1,18 +1,13 @@
-"""From a function and its options to a `Tool`: everything that can be wrong is refused here (law L12)."""
+"""From a function and its options to a `Tool`: whatever can be wrong is refused here (law L12)."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
 import json
-import math
-import re
 from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-import limits as rate_limits
 from pydantic_core import (
     PydanticSerializationError,
     SchemaSerializer,
@@ -20,10 +15,10 @@ from pydantic_core import (
     core_schema,
 )
 
-from remit.arguments import REPAIRS, Parsed, Parser
-from remit.contract import Approval, DeclarationError, Effect, Require, Tool
-from remit.outcome import CODES, Refused
-from remit.projection import MAX_RESULT_BYTES, projection
+from remit.arguments import Parsed, Parser
+from remit.contract import Approval, DeclarationError, Effect, Tool
+from remit.options import NAME, Options, checked
+from remit.projection import projection
 from remit.schema.derive import advertised
 from remit.schema.exact import exact
 from remit.schema.merge import ambiguous, merged, rooted
@@ -32,12 +27,7 @@ from remit.schema.walk import Node, children, rewritten
 from remit.signature import Signature, refused, signature
 from remit.unbound import dropped
 
-__all__ = ["Options", "declared"]
-
-# What MCP and every provider in facts carry alike: OpenAI's and Anthropic's is the narrowest.
-NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
-SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749 section 3.3, scope-token
-EFFECTS: Final = ("read", "write", "irreversible")
+__all__ = ["declared"]
 
 REQUESTED: Final[dict[str, Any]] = {
     "type": "object",
@@ -53,99 +43,7 @@ REQUESTED: Final[dict[str, Any]] = {
     "required": ["status", "request", "expires_at", "next"],
     "additionalProperties": False,
 }
-"""What a tool that waits for a person answers; the tool's own result comes to no agent by itself."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What a declaration says beside the function; see `remit.Remit.tool`."""
-
-    effect: Effect | None = None
-    name: str | None = None
-    title: str | None = None
-    description: str | None = None
-    external: bool = False
-    idempotent: bool = False
-    scopes: AbstractSet[str] = frozenset()
-    public: bool = False
-    require: Require | None = None
-    approval: Approval | None = None
-    timeout: float = 60.0
-    limit: str | None = None
-    inline: bool = False
-    repair: AbstractSet[str] = frozenset()
-    errors: Mapping[type[Exception], Refused] = field(
-        default_factory=dict[type[Exception], Refused]
-    )
-    max_result_bytes: int = MAX_RESULT_BYTES
-    host_keys: AbstractSet[str] = frozenset()
-    known_scopes: AbstractSet[str] | None = None
-    version: str = "0"
-
-
-def _checked(options: Options, tool: str) -> None:  # noqa: C901, PLR0912 - one line per mistake
-    """Refuse whatever an option may not be; each with its mend."""
-    for name in ("external", "idempotent", "public", "inline"):
-        if type(getattr(options, name)) is not bool:
-            raise refused(tool, f"option {name}", "is True or False")
-    if options.effect not in EFFECTS:
-        text = "must be said: effect='read', 'write' or 'irreversible'"
-        raise refused(tool, "effect", text)
-    if not NAME.match(tool):
-        text = "has a name that MCP or a provider can't carry; use letters, digits, _ and -, at most 64, a letter first"
-        raise refused(tool, "", text)
-    if isinstance(options.scopes, str) or not isinstance(options.scopes, AbstractSet):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refused(tool, "scopes", "is a set of texts, e.g. scopes={'drafts:write'}")
-    for scope in sorted(options.scopes):
-        if not SCOPE.match(scope):
-            raise refused(
-                tool, f"scope {scope!r}", "is no OAuth scope: no spaces, quotes or backslashes"
-            )
-        if options.known_scopes is not None and scope not in options.known_scopes:
-            listed = ", ".join(sorted(options.known_scopes))
-            raise refused(
-                tool, f"scope {scope!r}", f"is unknown; the app declares {listed or 'none'}"
-            )
-    if options.public and (options.scopes or options.require or options.approval):
-        raise refused(
-            tool, "public=True", "means anyone; it can't stand beside scopes, require or approval"
-        )
-    if options.require is not None and not isinstance(options.require, Require):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refused(tool, "require", "is remit.Require(rule, otherwise=…)")
-    if options.approval is not None and not isinstance(options.approval, Approval):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refused(tool, "approval", "is remit.Approval(approvers={…}, …)")
-    if options.approval is not None and options.effect == "read":
-        raise refused(tool, "approval", "guards an effect; a tool with effect='read' has none")
-    if not (isinstance(options.timeout, int | float) and 0 < options.timeout < math.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refused(tool, "timeout", "is a positive number of seconds")
-    if unknown := sorted(set(options.repair) - REPAIRS):
-        raise refused(
-            tool, f"repair {unknown[0]!r}", f"is unknown; there are {', '.join(sorted(REPAIRS))}"
-        )
-    if options.limit is not None:
-        try:
-            rate_limits.parse(options.limit)
-        except ValueError as error:
-            raise refused(
-                tool, f"limit {options.limit!r}", "can't be read; write e.g. limit='60/minute'"
-            ) from error
-    if type(options.max_result_bytes) is not int or options.max_result_bytes < 4096:
-        raise refused(tool, "max_result_bytes", "is a number of bytes, 4096 at least")
-    for kind, answer in options.errors.items():
-        if not (
-            isinstance(kind, type) and issubclass(kind, Exception) and isinstance(answer, Refused)
-        ):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise refused(
-                tool,
-                "errors",
-                "maps exception classes to Refused, e.g. {Closed: Refused('closed', '…')}",
-            )
-        if answer.code in CODES - {"not_found", "forbidden", "conflict"}:
-            raise refused(
-                tool,
-                f"errors for {kind.__name__}",
-                f"{answer.code!r} is remit's own code; take another",
-            )
+"""What a tool that waits for a person answers; its own result comes to no agent by itself."""
 
 
 def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[str, Any]) -> Tool:
@@ -158,7 +56,7 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
         text = f"{function!r} is no function; put @app.tool(effect=…) above a def"
         raise DeclarationError(text)
     own_name = options.name or getattr(function, "__name__", None) or type(function).__name__
-    _checked(options, own_name)
+    checked(options, own_name)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise refused(
             own_name, "", "is a generator; return the whole result, or a remit.Page of it"
@@ -179,10 +77,15 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
     if options.approval is not None:
         _check_watchers(options.approval, signed, own_name)
         if '"writeOnly": true' in json.dumps(input_schema):
-            text = "would wait in the store in clear; have the tool's code fetch it after the approval"
+            text = (
+                "would wait in the store in clear; have the tool's code fetch it after the approval"
+            )
             raise refused(own_name, "a secret argument", text)
     for pointer, shared in ambiguous(input_schema):
-        text = f"an object with {shared} fits two alternatives; give them a discriminator (Literal field and Field(discriminator=…))"
+        text = (
+            f"an object with {shared} fits two alternatives; give them a discriminator "
+            "(Literal field and Field(discriminator=…))"
+        )
         raise refused(own_name, f"union at {pointer}", text)
     out = projection(
         signed.returns,
@@ -253,7 +156,8 @@ def _check_watchers(approval: Approval, signed: Signature, tool: str) -> None:
             if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.default is p.empty
         ]
         if unknown := [name for name in wanted if name not in there]:
-            text = f"asks for {unknown[0]!r}; after the call it can have {', '.join(sorted(there)) or 'nothing'}"
+            choices = ", ".join(sorted(there)) or "nothing"
+            text = f"asks for {unknown[0]!r}; after the call it can have {choices}"
             raise refused(tool, f"approval's {option}", text)
 
 
@@ -281,7 +185,7 @@ def _compiled(node: Node, tool: str) -> SchemaValidator:
 
 
 def _root(node: Node) -> Node:
-    """Return the arguments' own fields node in place of their model: a plain dict is all we need of it."""
+    """Return the fields node of the arguments' own model: a plain dict is all we need of it."""
     if node["type"] == "definitions":
         return {**node, "schema": _root(node["schema"])}
     return node if node["type"] == "model-fields" else _root(node["schema"])
@@ -319,7 +223,7 @@ def _parser(signed: Signature, schema: dict[str, Any], options: Options, tool: s
 
 
 def _freezer(signed: Signature) -> Callable[[Parsed], dict[str, Any]]:
-    """Return what writes parsed arguments back as JSON, with defaults filled in, by callers' keys."""
+    """Return what writes parsed arguments back as JSON: by callers' keys, with defaults."""
     made: list[Any] = []
 
     def freeze(parsed: Parsed) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a caller is told when something else than its own call went wrong: a reference, and what to do.
+"""What a caller is told when it wasn't its own call that was wrong: a reference, and what to do.
 
 The exception, the SQL and the stack stay in the operator's log under that reference (law L8). No
 text here proposes a repetition that might do a thing twice (law L11).
@@ -58,7 +58,7 @@ def failed(p: Passage, error: BaseException | None) -> Refused:
 
 
 def unreturned(p: Passage, error: Exception) -> Refused:
-    """Return the refusal for a result that isn't what its tool declared; the code itself has run."""
+    """Return the refusal for a result that isn't what its tool declared; the code has run."""
     if not _may_have_acted(p):
         return failed(p, error)
     _logged(p, "ran and gave a wrong result", error)

@@ -57,7 +57,10 @@ class Intent:
 
 
 def claim(intent: Intent) -> Callable[[sa.Connection], dict[str, Any] | None]:
-    """Return the work that writes *intent* down; it gives the row that holds the key already, or None."""
+    """Return the work that writes *intent* down.
+
+    It gives None, or the row that holds the key already; then nothing was written.
+    """
     who = intent.principal
     row: dict[str, Any] = {
         "id": intent.call_id,
@@ -134,13 +137,16 @@ def replayed(held: dict[str, Any], arguments_digest: str) -> Outcome:
         text = "This idempotency key was used for other arguments. Use a new key for a new call."
         return Refused("conflict", text, issues=[Issue("(idempotency key)", "key_reused")])
     if held["state"] == "running":
-        text = "The first call with this idempotency key is still running. Ask again later with the same key."
+        text = (
+            "The first call with this idempotency key is still running. "
+            "Ask again later with the same key."
+        )
         return Refused("in_progress", text, retry_after=1.0)
     return _restored(json.loads(cast("str", held["outcome"])))
 
 
 def stored(outcome: Outcome) -> str:
-    """Return *outcome* as the text that is kept of it; what it holds has left for the caller already."""
+    """Return *outcome* as the text that is kept of it: nothing that didn't leave for the caller."""
     if isinstance(outcome, Ok):
         kept: dict[str, Any] = {
             "ok": True,
@@ -196,7 +202,8 @@ def orphans(before: float) -> Callable[[sa.Connection], list[dict[str, Any]]]:
         unknown = stored(
             Refused(
                 "outcome_unknown",
-                "The first call broke off; whether it took effect is unknown. Check before you repeat it.",
+                "The first call broke off; whether it took effect is unknown. "
+                "Check before you repeat it.",
             )
         )
         for row in rows:

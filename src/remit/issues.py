@@ -1,7 +1,8 @@
 """From a parser's errors to issues: where, which rule, what would be right. Never a value (law L8).
 
-pydantic's own texts echo the input and link to versioned pages; a validator's text may hold anything.
-So every hint is made here from the error's type, the declared limits and the *shape* of what came.
+pydantic's own texts echo the input and link to versioned pages; a validator's text may hold
+anything. So every hint is made here from the error's type, the declared limits and the *shape* of
+what came.
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ class Issue:
     Attributes:
         path: Where, dotted (``body.tags.0``), or ``(root)`` for the whole object.
         code: pydantic's error type, or ``unrecognized_keys:NAME[,NAME]``.
-        hint: What would be right: allowed values, declared names, the shape received. Never a value.
+        hint: What would be right: allowed values, declared names, the shape received. Never a
+            value that was sent.
     """
 
     path: str
@@ -96,7 +97,8 @@ class Ok(Generic[T]):
         code: ``ok``, or ``awaiting_approval`` when a person must decide first.
         more: True if a list or a string was cut so that the result fits its ceiling.
         ignored: Paths of keys that a declared ``extra="ignore"`` object left out.
-        meta: Ids for the caller's program (``call_id``, ``request_id``), kept out of the model's text.
+        meta: Ids for the caller's program (``call_id``, ``request_id``), kept out of the model's
+            text.
     """
 
     data: T
@@ -141,7 +143,10 @@ class Refused(Exception):  # noqa: N818 - an outcome that may be raised, not an 
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         if not _CODE.match(code):
-            text = "a refusal's code is snake_case, e.g. Refused('not_editable', 'Draft is published.')"
+            text = (
+                "a refusal's code is snake_case, "
+                "e.g. Refused('not_editable', 'Draft is published.')"
+            )
             raise ValueError(text)
         if len(message) > MAX_MESSAGE:
             message = message[: MAX_MESSAGE - 1] + "…"

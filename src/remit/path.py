@@ -1,19 +1,20 @@
 """The only way from a request to a tool's code.
 
-`STAGES` is the path, in order. A stage passes on by returning None or ends the call with an outcome;
-every outcome, whatever ended it, reaches *record* before it leaves (law L10). Surfaces come in
-through `Path.walk` and decide nothing; an approved request comes in through the same stages.
+`STAGES` is the path, in order. A stage passes on by returning None or ends the call with an
+outcome; every outcome, whatever ended it, reaches *record* before it leaves (law L10). Surfaces
+come in through `Path.walk` and decide nothing; an approved request takes the same stages.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
@@ -33,7 +34,7 @@ from remit.running import Overdue, returned
 from remit.store import Store, StoreError
 
 if TYPE_CHECKING:
-    from remit.approvals import Approvals
+    from remit.approvals import Approvals, Compare
 
 __all__ = ["RUN_STAGES", "STAGES", "Path", "Stage"]
 
@@ -48,9 +49,22 @@ Stage = Callable[["Path", Passage], "Outcome | Awaitable[Outcome | None] | None"
 
 
 class Path:
-    """The path of one app: its tools, its store, and the stages between a request and them."""
+    """The path of one app: its tools, its store, and the stages between a request and them.
 
-    def __init__(
+    Args:
+        tools: The app's tools by name; those declared later are seen too.
+        principal: What is read from a caller's verified claims.
+        store: Gives the app's store.
+        approvals: Gives the app's requests.
+        limits: The app's call windows.
+        clock: Seconds since the epoch.
+        missing: What a caller who lacks a scope is told.
+        before: Hooks to ask before a call is judged.
+        after: Hooks to tell of every outcome.
+        max_argument_bytes: The most bytes of one call's arguments as JSON.
+    """
+
+    def __init__(  # noqa: PLR0913 - one app's surroundings, each named where the app makes its path
         self,
         *,
         tools: Mapping[str, Tool],
@@ -110,6 +124,32 @@ class Path:
         except BaseException as error:  # noqa: BLE001 - SystemExit of a handler ends its own call alone
             outcome = failure.failed(passage, error)
         return await self._recorded(passage, outcome)
+
+    async def approved(self, row: Mapping[str, Any], compare: Compare, *, deps: Any) -> Outcome:
+        """Run an approved request's frozen arguments, as the one who asked (law L7).
+
+        Args:
+            row: The request as it is stored.
+            compare: Says why it may no longer run, once its records are loaded; None lets it.
+            deps: What the app's lifespan gave.
+        """
+        passage = Passage(
+            row["tool"],
+            row["arguments"],
+            json.loads(row["principal"]),
+            surface="approvals",
+            deps=deps,
+            at=self._clock(),
+            client=row["client"],
+        )
+        passage.kind, passage.request_id = "run", row["id"]
+        passage.approver, passage.text = json.loads(row["decided_by"])["subject"], row["arguments"]
+        stages: list[tuple[str, Stage]] = []
+        for name, stage in RUN_STAGES:
+            if name == "run":
+                stages.append(("compare", lambda _, p: compare(p)))
+            stages.append((name, stage))
+        return await self.walk(passage, stages)
 
     # The stages, in the order of the path.
 
@@ -318,7 +358,7 @@ STAGES: Final[Sequence[tuple[str, Stage]]] = (
     ("run", Path.run),
     ("project", Path.project),
 )
-"""The one path. *record* follows whatever ends it, and so stands in `Path.walk`, not in this table."""
+"""The one path. *record* follows whatever ends it, and so stands in `Path.walk`, not here."""
 
 RUN_STAGES: Final[Sequence[tuple[str, Stage]]] = tuple(
     (name, stage) for name, stage in STAGES if name not in ("admit", "replay", "request")

@@ -1,7 +1,7 @@
 """What goes back: declared fields only, exact, clipped, and bounded as a whole (law L9).
 
-A handler may return its whole row. The result's type picks the fields, holds each value to its
-declared type, and the ceiling cuts lists and texts until the JSON fits, still whole and still valid.
+A handler may return its whole row. The result's type picks the fields and holds each value to its
+declared type; the ceiling cuts lists and texts until the JSON fits, still whole and still valid.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COPIES: Final = 5  # bytes on the wire per byte of data at worst: structured, a
 
 
 class ResultError(Exception):
-    """A result that isn't what its tool declared; the caller sees a reference, the log this text."""
+    """A result that isn't what its tool declared; its text is for the log, never for the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _longest_list(value: Any) -> int:
 
 
 def _ever_less(kept: int, length: int) -> Iterator[tuple[int, int]]:
-    """Yield how many items and characters to keep: shorter texts first, then lists, then texts again."""
+    """Yield how many items and characters to keep: texts cut once, then lists, then texts again."""
     yield kept, length
     while kept > 1:
         kept //= 2
@@ -204,7 +204,7 @@ def _is_content(annotation: Any) -> bool:
 
 
 def _closed(node: dict[str, Any]) -> dict[str, Any]:
-    """Return *node* with a dropped key advertised for what it is in a result: one that never comes."""
+    """Return *node* with a dropped key advertised for what it is in a result: never there."""
     for part in children(node):
         if part.get("extra_behavior") == "ignore":
             part["extra_behavior"] = "forbid"

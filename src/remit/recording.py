@@ -19,7 +19,7 @@ def record(p: Passage, outcome: Outcome) -> Record:
         call_id=p.id,
         at=p.at,
         kind=p.kind,
-        # A name that is no tool's may hold anything that a caller likes; *rule* has it, made visible.
+        # A name that is no tool's may hold whatever a caller likes; *rule* has it, made visible.
         tool="" if tool is None else tool.name,
         tool_version="" if tool is None else tool.version,
         schema_digest="" if tool is None else tool.digest,
@@ -42,7 +42,7 @@ def record(p: Passage, outcome: Outcome) -> Record:
 
 
 def _digest(text: bytes | None) -> str:
-    """Return the digest of the JSON value of *text*, key order aside; nothing for what is no JSON."""
+    """Return the digest of *text*'s JSON value, key order aside; empty for what is no JSON."""
     if text is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""How a tool's code is run: in its time, apart from the loop if it blocks, and never past its own call.
+"""How a tool's code is run: in its time, off the loop if it blocks, and never past its own call.
 
 Nothing here decides whether it may run; `remit.path` does, and hands the function in.
 """

@@ -137,7 +137,10 @@ def _loader_id(resource: Resource, tool: str, where: str) -> tuple[str, Any]:
     hints = _hints(resource.load, tool, {})
     named = list(inspect.signature(resource.load).parameters.values())
     if len(named) < 2 or named[1].name not in hints:
-        text = "its loader takes the call and a typed id, e.g. async def load_draft(call: Call, draft_id: DraftId)"
+        text = (
+            "its loader takes the call and a typed id, "
+            "e.g. async def load_draft(call: Call, draft_id: DraftId)"
+        )
         raise refused(tool, where, text)
     return named[1].name, hints[named[1].name]
 
@@ -168,7 +171,10 @@ class _Reader:
         name = parameter.name
         where = f"parameter {name!r}"
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            text = "a tool names each argument; for open arguments take a model with extra='allow' as remit.Body"
+            text = (
+                "a tool names each argument; "
+                "for open arguments take a model with extra='allow' as remit.Body"
+            )
             raise refused(self.tool, where, text)
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise refused(self.tool, where, "arguments come by name; remove the '/'")
@@ -251,7 +257,10 @@ def signature(function: Callable[..., Any], *, tool: str, scope: Mapping[str, An
     for name in reader.plain:
         for wire in _wires(_inner_fields(fields)["fields"][name], name):
             if wire in wires:
-                text = f"the key {wire!r} stands for {wires[wire]!r} already; give one of them Field(alias=…)"
+                text = (
+                    f"the key {wire!r} stands for {wires[wire]!r} already; "
+                    "give one of them Field(alias=…)"
+                )
                 raise refused(tool, f"parameter {name!r}", text)
             wires[wire] = name
     target = inspect.unwrap(function)

@@ -1,6 +1,6 @@
-"""Requests that wait for a person: filed, decided, compared again, and run once (laws L6 and L7)."""
+"""Requests that wait for a person: filed, decided, compared again, run once (laws L6 and L7)."""
 
 from remit.approvals.requests import Decision, Request
-from remit.approvals.service import Approvals
+from remit.approvals.service import Approvals, Compare
 
-__all__ = ["Approvals", "Decision", "Request"]
+__all__ = ["Approvals", "Compare", "Decision", "Request"]

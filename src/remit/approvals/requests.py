@@ -5,8 +5,8 @@ The states and who moves them::
     waiting -> approved -> running -> done | failed | unknown
             -> denied | expired | cancelled        approved -> superseded
 
-An UPDATE names the state that it moves from; a row that has moved already is left alone, so that two
-deciders, two workers or a replay can't both win.
+An UPDATE names the state that it moves from; a row that has moved already is left alone, so that
+two deciders, two workers or a replay can't both win.
 """
 
 from __future__ import annotations
@@ -116,7 +116,10 @@ def canonical(value: Any) -> bytes:
 
 
 def bound_digest(row: Mapping[str, Any]) -> str:
-    """Return the SHA-256 over all that a decision on *row* binds (PSD2 RTS Art. 5: dynamic linking)."""
+    """Return the SHA-256 over all that a decision on *row* binds, as hexadecimal digits.
+
+    It is dynamic linking as in PSD2 RTS Art. 5: whatever of it changes, the digest changes.
+    """
     bound = {
         name: row[name]
         for name in (
@@ -142,7 +145,10 @@ def bound_digest(row: Mapping[str, Any]) -> str:
 def filed(
     row: dict[str, Any], *, now: float, most: int
 ) -> Callable[[sa.Connection], dict[str, Any] | None]:
-    """Return the work that files *row*, or finds the same call waiting; None if too many wait already."""
+    """Return the work that files *row*, or finds the same call waiting.
+
+    It gives the row that waits, or None if *most* of the requester's wait already.
+    """
     same = (
         requests.c.state == "waiting",
         requests.c.expires > now,
@@ -225,7 +231,7 @@ def found(request_id: str) -> Callable[[sa.Connection], dict[str, Any] | None]:
 def listed(
     *conditions: sa.ColumnElement[bool], limit: int = 1000
 ) -> Callable[[sa.Connection], list[dict[str, Any]]]:
-    """Return the work that reads the rows of all requests for which *conditions* hold, oldest first."""
+    """Return the work that reads the requests for which all *conditions* hold, oldest first."""
 
     def work(connection: sa.Connection) -> list[dict[str, Any]]:
         select = (

@@ -7,30 +7,27 @@ person saw. The frozen bytes run, never a copy that anyone sends again.
 
 from __future__ import annotations
 
-import inspect
 import json
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import ValidationError
 
+from remit.approvals.filing import record_version, request
 from remit.approvals.requests import (
     Decision,
     Request,
     bound_digest,
     canonical,
-    filed,
     found,
     listed,
     moved,
 )
 from remit.audit import Record
-from remit.contract import Approval, Tool
-from remit.outcome import Ok, Outcome, Refused, visible, wire
-from remit.permissions import answer
+from remit.contract import Tool
+from remit.outcome import Outcome, Refused, wire
 from remit.principal import Principal
 from remit.store import Store
 from remit.store.tables import requests
@@ -38,14 +35,13 @@ from remit.store.tables import requests
 if TYPE_CHECKING:
     from remit.passage import Passage
 
-__all__ = ["Approvals"]
+__all__ = ["Approvals", "Compare"]
 
 MAX_WAITING: Final = 20  # requests of one principal; flooding an approver is an attack
 LEASE: Final = 300.0  # seconds after which a run that said nothing more counts as broken off
 
-Execute = Callable[
-    [Mapping[str, Any], Callable[["Passage"], Awaitable["Refused | None"]]], Awaitable[Outcome]
-]
+Compare = Callable[["Passage"], Awaitable["Refused | None"]]
+Execute = Callable[[Mapping[str, Any], Compare], Awaitable[Outcome]]
 
 
 class Approvals:
@@ -74,54 +70,11 @@ class Approvals:
         self._clock = clock
         self._max_waiting = max_waiting
 
-    # Filing: the path's *request* stage. -------------------------------------------------------------
-
     async def file(self, passage: Passage) -> Outcome:
         """Freeze *passage* and file it; the same call gets the request that waits already."""
-        tool, approval = passage.tool, cast("Approval", passage.tool.approval)
-        principal = cast("Principal", passage.principal)
-        row: dict[str, Any] = {
-            "id": f"req_{secrets.token_urlsafe(24)}",
-            "tool": tool.name,
-            "tool_version": tool.version,
-            "schema_digest": tool.digest,
-            "arguments": canonical(passage.arguments),
-            "principal": json.dumps(dict(passage.claims or {}), sort_keys=True, default=str),
-            "issuer": principal.issuer,
-            "subject": principal.subject,
-            "client": passage.client,
-            "record_version": await _version(approval, passage),
-            "resources": json.dumps(passage.touched),
-            "created": passage.at,
-            "expires": passage.at + approval.expires.total_seconds(),
-            "state": "waiting",
-            "approvers": json.dumps(sorted(approval.approvers)),
-            "nonce": secrets.token_hex(16),
-            "shown": await _shown(approval, passage),
-            "repeats": 0,
-        }
-        row["digest"] = bound_digest(row)
-        held = await self._store().commit(work=filed(row, now=passage.at, most=self._max_waiting))
-        if held is None:
-            text = f"{self._max_waiting} of your requests wait for a person already. Wait until some are decided."
-            return Refused("rate_limited", text)
-        passage.request_id = held["id"]
-        moment = (
-            datetime.fromtimestamp(held["expires"], UTC)
-            .isoformat(timespec="seconds")
-            .replace("+00:00", "Z")
-        )
-        data = {
-            "status": "awaiting_approval",
-            "request": held["digest"][:12],
-            "expires_at": moment,
-            "next": "A person decides. Nothing has happened yet; do not call again for the same thing.",
-        }
-        return Ok(
-            data, code="awaiting_approval", meta={"call_id": passage.id, "request_id": held["id"]}
-        )
+        return await request(passage, self._store(), most=self._max_waiting)
 
-    # What an operator does. --------------------------------------------------------------------------
+    # What an operator does.
 
     async def waiting(self) -> list[Request]:
         """Return the requests that a person can decide now, oldest first."""
@@ -159,7 +112,8 @@ class Approvals:
 
         Args:
             request_id: Which request.
-            decision: `Decision.APPROVE` or `Decision.DENY`, or exactly their text; nothing else decides.
+            decision: `Decision.APPROVE` or `Decision.DENY`, or exactly their text; nothing else
+                decides.
             approver: The person's verified claims, from the approvers' own sign-in.
             digest: The digest that the person was shown, in full.
             reason: What the person says; the requester's agent gets it with a denial.
@@ -261,15 +215,19 @@ class Approvals:
             return Refused("conflict", "The request has expired; it has to be made again.")
         return None
 
-    # Running. ----------------------------------------------------------------------------------------
+    # Running.
 
     async def run(self, request_id: str) -> Outcome | None:
         """Run one approved request, once; None if it isn't there to be run."""
         token = secrets.token_hex(16)
         now = self._clock()
+        waiting = await self._store().read(found(request_id))
+        tool = None if waiting is None else self._tools.get(waiting["tool"])
+        # Loading and running each have the tool's own time.
+        lease = now + LEASE + (2 * tool.timeout if tool is not None else 0.0)
         claimed = await self._store().commit(
             work=moved(
-                request_id, source="approved", target="running", run_token=token, lease=now + LEASE
+                request_id, source="approved", target="running", run_token=token, lease=lease
             )
         )
         if not claimed:
@@ -308,7 +266,7 @@ class Approvals:
         if bound_digest(row) != row["digest"] or canonical(passage.arguments) != row["arguments"]:
             passage.rule = "the request changed"
             return superseded
-        if await _version(tool.approval, passage) != row["record_version"]:
+        if await record_version(tool.approval, passage) != row["record_version"]:
             passage.rule = "the record changed"
             return superseded
         decider = json.loads(row["decided_by"])
@@ -345,7 +303,7 @@ class Approvals:
             count += await self.run(row["id"]) is not None
         return count
 
-    # Records. ----------------------------------------------------------------------------------------
+    # Records.
 
     async def _note(
         self,
@@ -438,26 +396,3 @@ def _no_request() -> Refused:
 
 def _decided_already() -> Refused:
     return Refused("conflict", "The request has been decided already or no longer waits.")
-
-
-async def _version(approval: Approval, passage: Passage) -> str | None:
-    if approval.version is None:
-        return None
-    records = {place.name: passage.values[place.name] for place in passage.tool.resources}
-    return repr(await answer(approval.version, passage.call, **_fitting(approval.version, records)))
-
-
-async def _shown(approval: Approval, passage: Passage) -> str | None:
-    if approval.show is None:
-        return None
-    return visible(
-        str(await answer(approval.show, passage.call, **_fitting(approval.show, passage.values)))
-    )[:2000]
-
-
-def _fitting(function: Callable[..., Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of *named* that *function* asks for; the declaration has checked that all it asks for exist."""
-    parameters = inspect.signature(function).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return dict(named)
-    return {name: value for name, value in named.items() if name in parameters}

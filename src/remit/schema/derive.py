@@ -1,7 +1,7 @@
 """The advertised schema: JSON Schema 2020-12, made from the very tree that the parser is made from.
 
 It says ``additionalProperties`` as each object behaves, carries the text forms that the parser
-holds dates and ids to, and drops the titles that pydantic makes of names, which tell a model nothing.
+holds dates and ids to, and drops the titles that pydantic makes of names, as they say nothing new.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaW
 
 from remit.schema.exact import DECIMAL, FORMS
 from remit.schema.policy import SchemaError
-from remit.schema.walk import Node
+from remit.schema.walk import Node, fields_of
 
 __all__ = ["advertised", "inlined"]
 
@@ -27,7 +27,7 @@ class _Truthful(GenerateJsonSchema):
     def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
         """Stay silent: a default without a JSON form is left out, which says nothing false."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
         """Leave out titles made of field names."""
         return False
 
@@ -94,7 +94,7 @@ class _Truthful(GenerateJsonSchema):
         return made
 
     def time_schema(self, schema: Any) -> Json:
-        """State the one form that the parser takes; an offset may be missing, so no RFC 3339 time."""
+        """State the one form that the parser takes; without an offset it is no RFC 3339 time."""
         made = self._form(super().time_schema(schema), "time")
         made.pop("format", None)
         return made
@@ -126,14 +126,12 @@ class _Truthful(GenerateJsonSchema):
 
 
 def _add_choices(target: Json, schema: Any) -> None:
-    """Publish every name of a field that has several; two at once are refused (as the parser does)."""
-    fields = schema["fields"]
-    named = fields.values() if isinstance(fields, dict) else fields
-    for field in cast("list[Node]", list(named)):
+    """Publish every name of a field that has several, and refuse two at once as the parser does."""
+    for field in fields_of(schema):
         alias = field.get("validation_alias")
         if not isinstance(alias, list):
             continue
-        names = [cast("str", way[0]) for way in cast("list[list[str]]", alias)]
+        names = [way[0] for way in cast("list[list[str]]", alias)]
         main = next(name for name in names if name in target["properties"])
         for name in names:
             if name != main:
@@ -173,15 +171,16 @@ def advertised(node: Node, *, mode: JsonSchemaMode = "validation") -> Json:
 def inlined(schema: Json) -> Json:
     """Return *schema* with references replaced by what they point to, but for true recursion.
 
-    Made for readers that drop ``$defs``. It accepts exactly what *schema* accepts; a discriminator's
-    mapping, which would point into ``$defs``, goes with them.
+    Made for readers that drop ``$defs``. It accepts exactly what *schema* accepts; a
+    discriminator's mapping, which would point into ``$defs``, goes with them.
     """
     defs: Json = schema.get("$defs", {})
     kept: set[str] = set()
 
     def walk(value: Any, open_refs: tuple[str, ...]) -> Any:
         if isinstance(value, list):
-            return [walk(item, open_refs) for item in cast("list[Any]", value)]
+            items: list[Any] = value
+            return [walk(item, open_refs) for item in items]
         if not isinstance(value, dict):
             return value
         here = cast("Json", value)
@@ -197,17 +196,12 @@ def inlined(schema: Json) -> Json:
             if beside.keys() <= annotations:
                 return {**target, **beside}
             return {"allOf": [target], **beside}
-        return {
-            k: (
-                {"propertyName": v["propertyName"]}
-                if k == "discriminator" and isinstance(v, dict)
-                else walk(v, open_refs)
-            )
-            for k, v in here.items()
-            if k != "$defs"
-        }
+        kept_keys = {k: walk(v, open_refs) for k, v in here.items() if k != "$defs"}
+        if isinstance(picks := here.get("discriminator"), dict):
+            kept_keys["discriminator"] = {"propertyName": cast("Json", picks)["propertyName"]}
+        return kept_keys
 
-    made = walk({k: v for k, v in schema.items() if k != "$defs"}, ())
+    made: Json = walk({k: v for k, v in schema.items() if k != "$defs"}, ())
     if kept:
         # What recursion still points to stays as it was, with all that it reaches.
         made["$defs"] = copy.deepcopy(defs)

@@ -8,12 +8,13 @@ repeated items. Each guard here has its twin in what `remit.schema.derive` adver
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, cast
 
 from pydantic_core import PydanticCustomError, core_schema
 
 from remit.schema.policy import SchemaError
-from remit.schema.walk import Node, rewritten
+from remit.schema.walk import Node, fields_of, rewritten
 
 __all__ = ["DECIMAL", "FORMS", "exact", "exact_result"]
 
@@ -50,7 +51,8 @@ def _form(node: Node) -> str:
     """Return which form of `FORMS` the temporal or UUID *node* has."""
     if node["type"] == "datetime" and node.get("tz_constraint") == "naive":
         return "datetime-naive"
-    return node["type"]
+    kind: str = node["type"]
+    return kind
 
 
 def exact(node: Node) -> Node:
@@ -65,7 +67,10 @@ def exact(node: Node) -> Node:
 def _exact(node: Node, path: tuple[str, ...]) -> Node:
     kind = node["type"]
     if kind in _NO_JSON:
-        text = f"{kind} has no JSON form; take a type that JSON can carry and make the object in the tool"
+        text = (
+            f"{kind} has no JSON form; "
+            "take a type that JSON can carry and make the object in the tool"
+        )
         raise SchemaError(path, text)
     if kind in ("int", "float", "bool", "str", "enum"):
         node["strict"] = True
@@ -73,8 +78,8 @@ def _exact(node: Node, path: tuple[str, ...]) -> Node:
         return _before(_one_name(names), node)
     if kind in ("date", "datetime", "time", "timedelta", "uuid"):
         form = core_schema.str_schema(pattern=FORMS[_form(node)], strict=True)
-        ref = {"ref": node.pop("ref")} if "ref" in node else {}
-        return {**core_schema.chain_schema([form, node]), **ref}  # pyright: ignore[reportArgumentType, reportReturnType]
+        ref: Node = {"ref": node.pop("ref")} if "ref" in node else {}
+        return {**core_schema.chain_schema([form, _core(node)]), **ref}
     if kind == "decimal":
         return _before(_decimal_text, node)
     if kind == "literal" and not all(isinstance(value, str) for value in node["expected"]):
@@ -87,18 +92,20 @@ def _exact(node: Node, path: tuple[str, ...]) -> Node:
 
 
 def _before(check: Any, node: Node) -> Node:
-    ref = {"ref": node.pop("ref")} if "ref" in node else {}
-    return {**core_schema.no_info_before_validator_function(check, node), **ref}  # pyright: ignore[reportArgumentType, reportReturnType]
+    ref: Node = {"ref": node.pop("ref")} if "ref" in node else {}
+    return {**core_schema.no_info_before_validator_function(check, _core(node)), **ref}
+
+
+def _core(node: Node) -> core_schema.CoreSchema:
+    """Return *node* under pydantic-core's own type: its many shapes are one dictionary to us."""
+    return cast("core_schema.CoreSchema", node)
 
 
 def _choices(node: Node) -> list[list[str]]:
     """Return the names of each field that has several."""
-    fields: Any = node["fields"]
-    found: list[Any] = [
-        field.get("validation_alias")
-        for field in (fields.values() if isinstance(fields, dict) else fields)
-    ]
-    return [[way[0] for way in alias] for alias in found if isinstance(alias, list)]
+    aliases = [field.get("validation_alias") for field in fields_of(node)]
+    several = [cast("list[list[str]]", alias) for alias in aliases if isinstance(alias, list)]
+    return [[way[0] for way in alias] for alias in several]
 
 
 def _one_name(names: list[list[str]]) -> Any:
@@ -148,13 +155,14 @@ def _unique(node: Node) -> Node:
     kept = {k: v for k, v in node.items() if k in ("items_schema", "min_length", "max_length")}
 
     def check(items: list[Any]) -> Any:
-        made = make(items)
+        made: AbstractSet[Any] = make(items)
         if len(made) != len(items):
             raise PydanticCustomError("duplicate_items", "Items should be unique")
         return made
 
-    ref = {"ref": node["ref"]} if "ref" in node else {}
-    return {**core_schema.no_info_after_validator_function(check, {"type": "list", **kept}), **ref}  # pyright: ignore[reportArgumentType, reportReturnType]
+    ref: Node = {"ref": node["ref"]} if "ref" in node else {}
+    listed = _core({"type": "list", **kept})
+    return {**core_schema.no_info_after_validator_function(check, listed), **ref}
 
 
 def exact_result(node: Node) -> Node:

@@ -49,7 +49,7 @@ def _with_fields(fields: Json, doc: Json, node: Json) -> Json:
     own, ours = node.get("properties", {}), fields.get("properties", {})
     if both := own.keys() & ours.keys():
         raise SchemaError(
-            (), f"the body and a parameter both declare {sorted(both)[0]!r}; rename one"
+            (), f"the body and a parameter both declare {min(both)!r}; rename one"
         )
     made = {k: v for k, v in node.items() if k not in ("$defs", "properties", "required")}
     made["properties"] = {**ours, **own}
@@ -87,13 +87,15 @@ def ambiguous(doc: Json) -> Iterator[tuple[str, str]]:
 
 def _unions(doc: Json, node: Any, pointer: str) -> Iterator[tuple[str, str]]:
     if isinstance(node, list):
-        for i, item in enumerate(cast("list[Any]", node)):
+        items: list[Any] = node
+        for i, item in enumerate(items):
             yield from _unions(doc, item, f"{pointer}/{i}")
         return
     if not isinstance(node, dict):
         return
     here = cast("Json", node)
-    arms = [_resolved(doc, arm) for arm in here.get("anyOf", ()) if isinstance(arm, dict)]
+    listed: list[Json] = [arm for arm in here.get("anyOf", ()) if isinstance(arm, dict)]
+    arms = [_resolved(doc, arm) for arm in listed]
     objects = [arm for arm in arms if arm.get("type") == "object"]
     for i, one in enumerate(objects):
         for other in objects[i + 1 :]:

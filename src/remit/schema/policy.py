@@ -8,10 +8,10 @@ on a copy of the core schema, so that the user's class behaves elsewhere as it a
 from __future__ import annotations
 
 import re
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from remit.outcome import visible
-from remit.schema.walk import Node, rewritten
+from remit.schema.walk import Node, fields_of, rewritten
 
 __all__ = ["SchemaError", "declared_policy", "with_policies"]
 
@@ -52,8 +52,11 @@ def declared_policy(cls: Any) -> Extra | None:
     config = getattr(cls, "model_config", None)
     if not isinstance(config, dict):
         config = getattr(cls, "__pydantic_config__", None)
-    if isinstance(config, dict) and (extra := config.get("extra")) is not None:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        return extra  # pyright: ignore[reportUnknownVariableType] - pydantic checked it
+    if isinstance(config, dict):
+        # pydantic has checked it.
+        extra = cast("dict[str, Extra | None]", config).get("extra")
+        if extra is not None:
+            return extra
     if getattr(cls, "__closed__", None):
         return "forbid"
     if getattr(cls, "__extra_items__", None) not in (None, _no_extra_items()):
@@ -84,16 +87,8 @@ def with_policies(node: Node, *, default: Extra = "forbid") -> Node:
         if here["type"] in ("model", "dataclass", "typed-dict") or config:
             here["config"] = {k: v for k, v in config.items() if k not in _LOOSE}
         match here["type"]:
-            case "model":
-                if here.get("custom_init"):
-                    text = (
-                        f"{here['cls'].__name__} has an __init__ of its own, which would parse the arguments a "
-                        "second time by other rules; move what it does to a model_validator"
-                    )
-                    raise SchemaError(path, text)
-                _set_policy(here, here["cls"], default)
-                _push_limits(here, config)
-            case "dataclass":
+            case "model" | "dataclass":
+                _check_init(here, path)
                 _set_policy(here, here["cls"], default)
                 _push_limits(here, config)
             case "typed-dict":
@@ -111,6 +106,16 @@ def with_policies(node: Node, *, default: Extra = "forbid") -> Node:
         return here
 
     return rewritten(node, change)
+
+
+def _check_init(node: Node, path: tuple[str, ...]) -> None:
+    """Refuse a model with an ``__init__`` of its own; a dataclass's is never called in parsing."""
+    if node["type"] == "model" and node.get("custom_init"):
+        text = (
+            f"{node['cls'].__name__} has an __init__ of its own, which would parse the arguments a "
+            "second time by other rules; move what it does to a model_validator"
+        )
+        raise SchemaError(path, text)
 
 
 def _set_policy(owner: Node, cls: Any, default: Extra) -> None:
@@ -131,15 +136,12 @@ def _own_policy(fields: Node, cls: Any, default: Extra) -> None:
 
 
 def _push_limits(owner: Node, config: dict[str, Any]) -> None:
-    """Write a class-wide text limit into each text, since the schema generator reads it only there."""
+    """Write a class-wide text limit into each text: the schema generator reads it only there."""
     limits = {ours: config[theirs] for theirs, ours in _TEXT_LIMITS.items() if config.get(theirs)}
     if not limits:
         return
-    fields: Any = (
-        owner["fields"] if owner["type"] == "typed-dict" else owner["schema"].get("fields", {})
-    )
-    for field in fields.values() if isinstance(fields, dict) else fields:
-        for_text = field["schema"]
+    for field in fields_of(owner if owner["type"] == "typed-dict" else owner["schema"]):
+        for_text: Node = field["schema"]
         while for_text.get("type") in ("default", "nullable"):
             for_text = for_text["schema"]
         if for_text.get("type") == "str":
@@ -152,7 +154,9 @@ def _check_alias(field: Node, path: tuple[str, ...]) -> None:
     alias = field.get("validation_alias")
     if isinstance(alias, str) or alias is None:
         return
-    if isinstance(alias, list) and all(isinstance(way, list) and len(way) == 1 for way in alias):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    # A list of ways, each a list of steps; one way alone is a flat list.
+    ways = cast("list[list[str | int] | str | int]", alias)
+    if all(isinstance(way, list) and len(way) == 1 for way in ways):
         return
     raise SchemaError(
         path,
@@ -161,16 +165,12 @@ def _check_alias(field: Node, path: tuple[str, ...]) -> None:
 
 
 def _check_keys(node: Node, path: tuple[str, ...]) -> None:
-    """Refuse a mapping whose keys JSON can't carry: an object's keys are texts (RFC 8259 section 4)."""
-    keys: Any = node.get("keys_schema")
-    while isinstance(keys, dict) and keys.get("type") in (
-        "definitions",
-        "function-after",
-        "nullable",
-    ):  # pyright: ignore[reportUnknownMemberType]
-        keys = keys.get("schema")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    kind = "any" if keys is None else keys["type"]
-    if kind in ("any", "str", "definition-ref"):
+    """Refuse keys that JSON can't carry: an object's keys are texts (RFC 8259 section 4)."""
+    keys: Node | None = node.get("keys_schema")
+    while keys is not None and keys["type"] in ("definitions", "function-after", "nullable"):
+        keys = keys.get("schema")
+    kind: str = "any" if keys is None else keys["type"]
+    if keys is None or kind in ("any", "str", "definition-ref"):
         return
     if kind == "literal" and all(isinstance(value, str) for value in keys["expected"]):
         return
@@ -186,9 +186,9 @@ _TOKEN = re.compile(r"\\(.)|(\[\^?\]?)|(\])", re.DOTALL)
 
 
 def _ascii_classes(pattern: str) -> str:
-    r"""Return *pattern* with ``\d`` and ``\w`` as ECMA 262 reads them, and so as its advertised copy is read.
+    r"""Return *pattern* with ``\d`` and ``\w`` as ECMA 262 reads them.
 
-    The parser's own engine takes every script's digits for ``\d``, so that an id in Arabic-Indic
+    Its advertised copy is read by ECMA 262's rules, and both must judge alike (law L3). The parser's own engine takes every script's digits for ``\d``, so that an id in Arabic-Indic
     digits would pass.
     """
     inside = False

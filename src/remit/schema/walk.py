@@ -1,8 +1,8 @@
 """A rewrite of pydantic core schemas, node by node, that never touches the classes behind them.
 
-pydantic-core describes a type as nested dictionaries with a ``type``. `rewritten` copies such a tree
-bottom-up and gives each node to a function, so that a rule for tools is stated once and holds at any
-depth, behind unions, defaults, validators and recursive references.
+pydantic-core describes a type as nested dictionaries with a ``type``. `rewritten` copies such a
+tree bottom-up and gives each node to a function, so that a rule for tools is stated once and holds
+at any depth, behind unions, defaults, validators and recursive references.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
-__all__ = ["Node", "as_json", "children", "rewritten"]
+__all__ = ["Node", "as_json", "children", "fields_of", "rewritten"]
 
 Node = dict[str, Any]
 
@@ -93,14 +93,12 @@ def rewritten(node: Node, change: Callable[[Node, tuple[str, ...]], Node]) -> No
 
 
 def as_json(node: Node) -> Node:
-    """Return *node* with only the ways that a value from JSON takes: no branch for Python objects."""
+    """Return *node* with only the ways that a value from JSON takes, none for Python objects."""
     while node["type"] in ("json-or-python", "lax-or-strict"):
         branch = "json_schema" if node["type"] == "json-or-python" else "strict_schema"
         held = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
         node = {**node[branch], **held}
-    return {
-        key: value if key in _DATA else _branches(value) for key, value in node.items()
-    }
+    return {key: value if key in _DATA else _branches(value) for key, value in node.items()}
 
 
 def _branches(value: Any) -> Any:
@@ -112,6 +110,14 @@ def _branches(value: Any) -> Any:
         made = [_branches(item) for item in cast("list[Any]", value)]
         return tuple(made) if isinstance(value, tuple) else made
     return value
+
+
+def fields_of(node: Node) -> list[Node]:
+    """Return the fields of an object's *node*; pydantic keeps them as a mapping or as a list."""
+    fields: Any = node.get("fields", ())
+    if isinstance(fields, dict):
+        return list(cast("dict[str, Node]", fields).values())
+    return list(cast("list[Node]", fields))
 
 
 def children(node: Node) -> Iterator[Node]:

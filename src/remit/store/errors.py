@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import sqlalchemy as sa
 
 __all__ = ["StoreError", "said"]
@@ -15,24 +17,41 @@ class StoreError(Exception):
     """
 
 
+# The first that fits. Words of the drivers, since SQLite and PostgreSQL share no codes.
+_MENDS: Final = (
+    (("already exists",), "give remit a file, a database or a schema of its own"),
+    (("unable to open database", "no such file"), "make its folder, and let this user write there"),
+    (("not a directory", "is a directory"), "name a file in a folder that is there"),
+    (("permission denied for", "must be owner"), "grant this role the tables, or name its owner"),
+    (
+        ("readonly", "read-only", "permission denied"),
+        "let this user write the file and its folder",
+    ),
+    (("full", "no space"), "make room on the disk"),
+    (("locked", "busy", "lock timeout"), "end the process that holds it"),
+    (("not a database", "malformed"), "restore the file from a backup; it is no SQLite database"),
+    (("i/o error",), "look at the disk, then at the system's log"),
+    (("connect", "server closed", "terminat"), "start the server, or mend REMIT_STORE"),
+)
+
+
 def said(error: BaseException, shown_url: str) -> StoreError:
     """Return *error* of a database driver as a `StoreError` about the store at *shown_url*."""
     reason = str(getattr(error, "orig", None) or error).strip().splitlines()
     first = reason[0] if reason else type(error).__name__
-    lowered = first.lower()
-    mend = "look at the database's own log"
+    made: StoreError
     if isinstance(error, sa.exc.NoSuchModuleError):
         mend = "give a sqlite:/// or postgresql:// URL"
-    elif "unable to open database" in lowered or "no such file" in lowered:
-        mend = "make its folder, and let this user write there"
-    elif "readonly" in lowered or "read-only" in lowered or "permission" in lowered:
-        mend = "let this user write the file and its folder"
-    elif "full" in lowered or "no space" in lowered:
-        mend = "make room on the disk"
-    elif "locked" in lowered or "busy" in lowered:
-        mend = "end the process that holds it"
-    elif "connect" in lowered or "server closed" in lowered:
-        mend = "start the server, or mend REMIT_STORE"
-    elif "not a database" in lowered or "malformed" in lowered:
-        mend = "restore the file from a backup; what is there is no SQLite database"
-    return StoreError(f"the store at {shown_url} failed: {first}; {mend}")
+        made = StoreError(f"the store at {shown_url} failed: {first}; {mend}")
+    elif isinstance(error, sa.exc.SQLAlchemyError | OSError):
+        lowered = first.lower()
+        mends = (mend for words, mend in _MENDS if any(word in lowered for word in words))
+        mend = next(mends, "look at the database's own log")
+        made = StoreError(f"the store at {shown_url} failed: {first}; {mend}")
+    else:
+        made = StoreError(
+            f"the store at {shown_url} was given what it can't write: {type(error).__name__}: "
+            f"{first}; mend the code that made the row"
+        )
+    made.__cause__ = error
+    return made

@@ -89,7 +89,11 @@ class Agent:
         return Agent(self.app, _claims(principal), self.surface)
 
     async def call(
-        self, tool: str, arguments: Mapping[str, Any] | str | bytes, *, idempotency_key: str | None = None
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | str | bytes,
+        *,
+        idempotency_key: str | None = None,
     ) -> Outcome:
         """Call a tool, and return what the client of this surface got.
 
@@ -108,8 +112,13 @@ class Agent:
             return await called(
                 self.app, tool, arguments, claims=self.claims, idempotency_key=idempotency_key
             )
-        raw = cast("dict[str, Any]", json.loads(arguments) if isinstance(arguments, str | bytes) else dict(arguments))
-        meta: Any = {"remit/idempotency-key": idempotency_key} if idempotency_key is not None else None
+        raw = cast(
+            "dict[str, Any]",
+            json.loads(arguments) if isinstance(arguments, str | bytes) else dict(arguments),
+        )
+        meta: Any = (
+            {"remit/idempotency-key": idempotency_key} if idempotency_key is not None else None
+        )
         async with self.client() as client:
             return self._outcome(tool, await client.call_tool(tool, raw, meta=meta))
 
@@ -149,8 +158,13 @@ class Agent:
 
         server = self.app.mcp(claims=self.claims)
         (to_server, from_client), (to_client, from_server) = os.pipe(), os.pipe()
-        reads = [anyio.wrap_file(os.fdopen(fd, "r", encoding="utf-8")) for fd in (to_server, to_client)]
-        writes = [anyio.wrap_file(os.fdopen(fd, "w", encoding="utf-8")) for fd in (from_client, from_server)]
+        reads = [
+            anyio.wrap_file(os.fdopen(fd, "r", encoding="utf-8")) for fd in (to_server, to_client)
+        ]
+        writes = [
+            anyio.wrap_file(os.fdopen(fd, "w", encoding="utf-8"))
+            for fd in (from_client, from_server)
+        ]
 
         async def serve() -> None:
             async with stdio_server(reads[0], writes[1]) as (incoming, outgoing):
@@ -206,7 +220,11 @@ class Agent:
 
     def _outcome(self, tool: str, result: CallToolResult) -> Outcome:
         meta = dict(result.meta or {})
-        kept = {key.removeprefix("remit/"): value for key, value in meta.items() if key.startswith("remit/")}
+        kept = {
+            key.removeprefix("remit/"): value
+            for key, value in meta.items()
+            if key.startswith("remit/")
+        }
         if result.is_error:
             shown = json.loads(cast("Any", result.content[0]).text)
             return Refused(
@@ -219,7 +237,9 @@ class Agent:
             )
         data: Any = result.structured_content
         if data is None:
-            blocks = [block.model_dump(by_alias=True, exclude_none=True) for block in result.content]
+            blocks = [
+                block.model_dump(by_alias=True, exclude_none=True) for block in result.content
+            ]
             data = blocks if len(blocks) != 1 else blocks[0]
         elif tool in self.app.wrapped:
             data = data["result"]

@@ -78,7 +78,7 @@ async def serving(app: Remit) -> AsyncGenerator[None]:
 
     Meanwhile it runs what was approved elsewhere, and ends what has expired.
     """
-    ran = app._loop is asyncio.get_running_loop()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    ran = app.running
     await app.start()
     sweeper = asyncio.create_task(_sweep(app))
     try:
