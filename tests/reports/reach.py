@@ -10,7 +10,11 @@ import remit
 from remit.outcome import wire
 from remit.testing import Agent
 
-SURFACES = ("python", "mcp", "mcp-legacy", "mcp-http")
+SURFACES = (
+    "python",
+    "mcp",
+    "mcp-http",
+)  # laws run over all there are; these differ in who reads the JSON
 MCP = ("mcp", "mcp-legacy", "mcp-http", "mcp-http-legacy", "mcp-stdio")
 
 ASHA: dict[str, Any] = {"sub": "u_asha", "iss": "https://id.example", "client_id": "desktop"}

@@ -66,7 +66,17 @@ async def test_fr_075_a_scope_is_required_of_each_tool_on_every_surface(using: U
 
 @pytest.mark.parametrize(
     "scope",
-    ["", "Read", "read,write", "readwrite", "read:all", "*", "write\u00a0read", ["read write"], ["*"]],
+    [
+        "",
+        "Read",
+        "read,write",
+        "readwrite",
+        "read:all",
+        "*",
+        "write\u00a0read",
+        ["read write"],
+        ["*"],
+    ],
 )
 async def test_fr_075_a_scope_is_matched_exactly(using: Using, scope: Any):
     app, done = scoped()
@@ -91,8 +101,8 @@ async def test_fr_075_claims_of_another_type_are_no_scopes_and_no_principal(
 
 def test_fr_075_the_surfaces_tried_are_every_kind_there_is():
     """HTTP and SDK adapters join this list with the issues that build them."""
-    assert {"python", "mcp", "mcp-legacy", "mcp-http"} <= set(SURFACES)
-    assert {"mcp-stdio", "mcp-http-legacy"} <= set(MCP)
+    assert {"python", "mcp", "mcp-http"} <= set(SURFACES)
+    assert {"mcp-legacy", "mcp-stdio", "mcp-http-legacy"} <= set(MCP)
 
 
 # FR-076 ------------------------------------------------------------------------------------------
@@ -211,7 +221,16 @@ async def test_fr_077_the_list_follows_a_rule_that_changes_its_mind(using: Using
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/mcp2", "/MCP", "/mcp/other", "/mcp/servers/unknown", "/mcp%2Fother", "/servers//mcp", "/%00"],
+    [
+        "/",
+        "/mcp2",
+        "/MCP",
+        "/mcp/other",
+        "/mcp/servers/unknown",
+        "/mcp%2Fother",
+        "/servers//mcp",
+        "/%00",
+    ],
 )
 async def test_fr_079_a_path_that_is_no_server_s_gives_no_tool(path: str):
     app, done = scoped()
@@ -229,7 +248,23 @@ async def test_fr_079_a_path_that_is_no_server_s_gives_no_tool(path: str):
 
 @pytest.mark.parametrize(
     "name",
-    ["", "A", " a", "a ", "a\x00", "a/", "a%00", "%61", "*", "a*", ".*", "\uff41", "a,b", "blog/a", "__init__"],
+    [
+        "",
+        "A",
+        " a",
+        "a ",
+        "a\x00",
+        "a/",
+        "a%00",
+        "%61",
+        "*",
+        "a*",
+        ".*",
+        "\uff41",
+        "a,b",
+        "blog/a",
+        "__init__",
+    ],
 )
 async def test_fr_079_a_name_that_is_almost_a_tool_s_is_no_tool(using: Using, name: str):
     app, done = scoped()

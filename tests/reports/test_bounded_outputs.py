@@ -35,7 +35,7 @@ def app_of(returns: Any, give: Callable[[], Any], *, most: int = SMALL) -> remit
     """Return an app whose one tool gives back what *give* makes."""
     app = remit.Remit("bounded")
 
-    def give_it(note: str = "", numbers: list[int] = []) -> Any:  # noqa: B006
+    def give_it(note: str = "", numbers: list[int] = []) -> Any:
         return give()
 
     give_it.__annotations__["return"] = returns
@@ -88,7 +88,9 @@ BIG = "x" * 5_000_000
 async def test_fr_049_every_answer_is_within_the_limit(
     over_mcp: Using, caplog: pytest.LogCaptureFixture, returns: Any, give: Any
 ):
-    caplog.set_level(logging.CRITICAL)  # five megabytes of exception are the operator's, not this test's
+    caplog.set_level(
+        logging.CRITICAL
+    )  # five megabytes of exception are the operator's, not this test's
     for most in (SMALL, MAX_RESULT_BYTES):
         agent = await over_mcp(app_of(returns, give, most=most))
         assert size(await answer(agent)) <= most
@@ -186,7 +188,7 @@ def deep(levels: int, width: int) -> dict[str, Any]:
         (str, lambda: "a" + "\N{GRINNING FACE}" * 100_000),
         (list[str], lambda: ["é" * n for n in range(3_000)]),
         (Item, lambda: {"id": 1, "text": "\N{FAMILY}\u200d\N{GIRL}" * 20_000}),
-        (dict[str, Any], lambda: {"a": {"b": ["\u0000\u001f" * 9_000, {"c": "\\\"" * 9_000}]}}),
+        (dict[str, Any], lambda: {"a": {"b": ["\u0000\u001f" * 9_000, {"c": '\\"' * 9_000}]}}),
         (Tree, lambda: deep(20, 2_000)),
     ],
 )

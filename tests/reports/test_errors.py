@@ -30,7 +30,9 @@ SECRET = "hunter2-correct-horse"
 
 def everywhere(outcome: remit.Outcome, agent: Any, caplog: pytest.LogCaptureFixture) -> str:
     """Return all that left and all that was kept of the calls so far, as text to search."""
-    logged = [f"{record.getMessage()} {record.exc_text or ''} {vars(record)}" for record in caplog.records]
+    logged = [
+        f"{record.getMessage()} {record.exc_text or ''} {vars(record)}" for record in caplog.records
+    ]
     rows = [repr(row) for row in agent.app.audit.rows()]
     return "\n".join([sent(outcome), repr(outcome), str(outcome), *logged, *rows])
 
@@ -87,7 +89,9 @@ async def test_fr_057_no_public_object_shows_a_secret_it_holds(using: Using):
 async def test_fr_057_a_forbidden_tool_s_refusal_names_no_tool_and_no_setting(
     using: Using, missing: Any
 ):
-    app = remit.Remit("vaults", missing_scope=missing, store=f"postgresql://app:{SECRET}@db.invalid/a")
+    app = remit.Remit(
+        "vaults", missing_scope=missing, store=f"postgresql://app:{SECRET}@db.invalid/a"
+    )
 
     @app.tool(effect="read", scopes={"vault:read"})
     def open_vault() -> str:
@@ -109,7 +113,14 @@ async def test_fr_057_a_forbidden_tool_s_refusal_names_no_tool_and_no_setting(
         text = sent(outcome)
         assert not [
             word
-            for word in (SECRET, "open_cellar", "cellar:read", "open_vault", "few may know", "sqlite")
+            for word in (
+                SECRET,
+                "open_cellar",
+                "cellar:read",
+                "open_vault",
+                "few may know",
+                "sqlite",
+            )
             if word in text
         ]
 
@@ -160,16 +171,41 @@ LONG = SECRET * 3
         ("login", {"who": "u", "password": [LONG]}, "password", "string_type"),
         ("login", {"who": "u", "password": {LONG: 1}}, "password", "string_type"),
         ("login", {"who": "u", "password": LONG, "pin": [LONG]}, "pin", "bytes_type"),
-        ("login", {"who": "u", "password": LONG, "passwd": LONG}, "(root)", "unrecognized_keys:passwd"),
+        (
+            "login",
+            {"who": "u", "password": LONG, "passwd": LONG},
+            "(root)",
+            "unrecognized_keys:passwd",
+        ),
         ("login", {"who": {"a": LONG}, "password": LONG}, "who", "string_type"),
         ("body", {"user": "u", "password": SECRET}, "password", "too_short"),
         ("body", {"password": LONG}, "user", "missing"),
-        ("deep", {"it": {"login": {"user": "u", "password": SECRET}}}, "it.login.password", "too_short"),
+        (
+            "deep",
+            {"it": {"login": {"user": "u", "password": SECRET}}},
+            "it.login.password",
+            "too_short",
+        ),
         ("deep", {"it": {"login": {"password": LONG}}}, "it.login.user", "missing"),
         ("deep", {"it": {"login": LONG}}, "it.login", "model_type"),
         ("deep", {"it": [{"login": {"password": LONG}}]}, "it", "model_type"),
-        ("deep", {"it": {"by": {"home": {"user": 1, "password": LONG}}, "login": {"user": "u", "password": LONG}}}, "it.by.home.user", "string_type"),
-        ("deep", {"it": {"logins": [LONG], "login": {"user": "u", "password": LONG}}}, "it.logins.0", "model_type"),
+        (
+            "deep",
+            {
+                "it": {
+                    "by": {"home": {"user": 1, "password": LONG}},
+                    "login": {"user": "u", "password": LONG},
+                }
+            },
+            "it.by.home.user",
+            "string_type",
+        ),
+        (
+            "deep",
+            {"it": {"logins": [LONG], "login": {"user": "u", "password": LONG}}},
+            "it.logins.0",
+            "model_type",
+        ),
     ],
 )
 async def test_fr_058_a_secret_is_in_nothing_that_leaves_or_is_kept(
@@ -190,7 +226,7 @@ async def test_fr_058_a_secret_is_in_nothing_that_leaves_or_is_kept(
     assert (path, code) in found, found
     text = everywhere(outcome, agent, caplog) + repr(events)
     assert SECRET not in text
-    if path.split(".")[-1] in ("password", "pin"):
+    if path.rsplit(".", maxsplit=1)[-1] in ("password", "pin"):
         assert "received" not in hint(outcome, path), "not even its length"
     assert got == []
 
@@ -241,7 +277,7 @@ async def test_fr_059_a_validator_s_words_and_context_stay_inside(
     checked = Annotated[str, kind(check)]
 
     @app.tool(effect="write")
-    def take(word: checked, words: list[checked] = []) -> None:  # type: ignore[valid-type]  # noqa: B006
+    def take(word: checked, words: list[checked] = []) -> None:  # type: ignore[valid-type]
         got.append(word)
 
     agent = await using(app)
@@ -259,7 +295,13 @@ async def test_fr_059_nor_does_pydantic_s_own_text_leave(using: Using):
     text = sent(outcome)
     assert not [
         word
-        for word in ("input_value", "input_type", "errors.pydantic.dev", "validation error", "Input should")
+        for word in (
+            "input_value",
+            "input_type",
+            "errors.pydantic.dev",
+            "validation error",
+            "Input should",
+        )
         if word in text
     ]
 
@@ -271,7 +313,7 @@ def writer() -> tuple[remit.Remit, list[Any]]:
     app, got = remit.Remit("writer"), list[Any]()
 
     @app.tool(effect="write")
-    def write(content: str, count: int = 1, tags: list[str] = []) -> None:  # noqa: B006
+    def write(content: str, count: int = 1, tags: list[str] = []) -> None:
         got.append(content)
 
     return app, got
@@ -287,7 +329,12 @@ def writer() -> tuple[remit.Remit, list[Any]]:
         ({"content": None}, "content", "string_type", ["a text", "received null"]),
         ({"content": ["a", "b"]}, "content", "string_type", ["a text", "array of 2"]),
         ({"content": "x", "tags": "a"}, "tags", "list_type", ["a JSON array", "text of length 1"]),
-        ({"content": "x", "kontent": 1}, "(root)", "unrecognized_keys:kontent", ["content", "count"]),
+        (
+            {"content": "x", "kontent": 1},
+            "(root)",
+            "unrecognized_keys:kontent",
+            ["content", "count"],
+        ),
     ],
 )
 async def test_fr_060_a_refusal_says_what_came_by_its_shape(
@@ -522,15 +569,17 @@ def shop(fail: Callable[[], BaseException]) -> remit.Remit:
 @pytest.mark.parametrize(
     ("fail", "code", "message"),
     [
-        (lambda: remit.Refused("closed", "Customer 12 is closed"), "closed", "Customer 12 is closed"),
+        (
+            lambda: remit.Refused("closed", "Customer 12 is closed"),
+            "closed",
+            "Customer 12 is closed",
+        ),
         (lambda: remit.Refused("closed"), "closed", ""),
         (lambda: Closed(SECRET), "closed", "The customer is closed."),
         (lambda: VeryClosed(SECRET), "closed", "The customer is closed."),
     ],
 )
-async def test_fr_065_the_author_s_own_words_pass(
-    using: Using, fail: Any, code: str, message: str
-):
+async def test_fr_065_the_author_s_own_words_pass(using: Using, fail: Any, code: str, message: str):
     agent = await using(shop(fail))
     outcome = refused(await agent.call("sell", {"customer_no": 12}), code)
     assert outcome.message == message

@@ -195,9 +195,9 @@ def searcher(*, repair: bool) -> tuple[remit.Remit, list[Any]]:
         country: str = "any",
         city: str | None = "any",
         where: Filter | None = None,
-        filters: list[Filter] = [],  # noqa: B006
-        words: list[str] = [],  # noqa: B006
-        either: dict[str, str] = {},  # noqa: B006
+        filters: list[Filter] = [],
+        words: list[str] = [],
+        either: dict[str, str] = {},
     ) -> None:
         got.append((q, country, city, where, filters, words, either))
 
@@ -367,7 +367,7 @@ def lister(*, repair: bool) -> tuple[remit.Remit, list[Any]]:
         limit: int = 10,
         text: str = "default",
         maybe: str | None = None,
-        names: list[str] = [],  # noqa: B006
+        names: list[str] = [],
     ) -> None:
         got.append((namespace, labelSelector, limit, text, maybe, names))
 
@@ -497,7 +497,7 @@ def payer() -> tuple[remit.Remit, list[Any]]:
     app, paid = remit.Remit("payer"), list[Any]()
 
     @app.tool(effect="write")
-    def pay(amount: int, to: dict[str, str] = {}) -> None:  # noqa: B006
+    def pay(amount: int, to: dict[str, str] = {}) -> None:
         paid.append((amount, to))
 
     return app, paid
@@ -553,7 +553,7 @@ async def test_fr_020_left_out_fields_of_nested_types_have_their_own_defaults(us
     app, got = remit.Remit("cfg"), list[Any]()
 
     @app.tool(effect="read")
-    def f(dc: Cfg | None = None, td: Td | None = None, many: list[Cfg] = []) -> None:  # noqa: B006
+    def f(dc: Cfg | None = None, td: Td | None = None, many: list[Cfg] = []) -> None:
         for one in (dc, *many):
             if one is not None:
                 one.tags.append("mark")
@@ -581,9 +581,7 @@ def timer() -> tuple[remit.Remit, list[Any]]:
     app, got = remit.Remit("timer"), list[Any]()
 
     @app.tool(effect="read")
-    def wait(
-        seconds: float = 0, price: Decimal = Decimal(0), any_of: dict[str, Any] = {}  # noqa: B006
-    ) -> None:
+    def wait(seconds: float = 0, price: Decimal = Decimal(0), any_of: dict[str, Any] = {}) -> None:
         got.append((seconds, price, any_of))
 
     return app, got

@@ -123,9 +123,7 @@ async def test_fr_043_a_row_leaves_as_its_declared_fields_alone(using: Using):
     ("returns", "value"),
     [(None, None), (str, ""), (list[int], []), (dict[str, int], {}), (str | None, None)],
 )
-async def test_fr_043_empty_and_null_and_nothing_stay_apart(
-    using: Using, returns: Any, value: Any
-):
+async def test_fr_043_empty_and_null_and_nothing_stay_apart(using: Using, returns: Any, value: Any):
     data = ok(await (await using(app_of(returns, lambda: value))).call("give_it", {}))
     assert data == value
     assert type(data) is type(value)

@@ -67,7 +67,7 @@ def operator() -> tuple[remit.Remit, list[Any]]:
     app, got = remit.Remit("operator"), list[Any]()
 
     @app.tool(effect="write")
-    def op(step: AddOrDrop | None = None, steps: list[AddOrDrop] = []) -> None:  # noqa: B006
+    def op(step: AddOrDrop | None = None, steps: list[AddOrDrop] = []) -> None:
         got.extend([step, *steps] if step is not None else steps)
 
     @app.tool(effect="write")
@@ -353,9 +353,9 @@ def registry() -> tuple[remit.Remit, list[Any]]:
     @app.tool(effect="read")
     def enter(
         either: Person | Company | None = None,
-        people: list[Person] = [],  # noqa: B006
-        by: dict[str, Person | Company] = {},  # noqa: B006
-        maybe: Optional[Person] = None,  # noqa: UP045
+        people: list[Person] = [],
+        by: dict[str, Person | Company] = {},
+        maybe: Optional[Person] = None,
         preset: Person = Person(name="preset"),  # noqa: B008
         pair: tuple[Person, Company] | None = None,
     ) -> None:
@@ -438,7 +438,7 @@ def aliasing() -> tuple[remit.Remit, list[Any]]:
         got.append((class_, from_, model_dump, schema, model_config, self_, p0, _hidden))
 
     @app.tool(effect="read")
-    def deep(one: Aliased, many: list[Aliased] = []) -> None:  # noqa: B006
+    def deep(one: Aliased, many: list[Aliased] = []) -> None:
         got.extend((it.x, it.dump) for it in (one, *many))
 
     @app.tool(effect="read")
@@ -487,7 +487,12 @@ async def test_fr_027_the_published_name_reaches_the_parameter(
         ("g", {"class": "c", "class_": "c"}, "(root)", "class_"),
         ("deep", {"one": {"x": 1}}, "one", "x"),
         ("deep", {"one": {"externalX": 1, "x": 1}}, "one", "x"),
-        ("deep", {"one": {"externalX": 1}, "many": [{"externalX": 1, "dump": ""}]}, "many.0", "dump"),
+        (
+            "deep",
+            {"one": {"externalX": 1}, "many": [{"externalX": 1, "dump": ""}]},
+            "many.0",
+            "dump",
+        ),
         ("body", {"x": 1}, "(root)", "x"),
         ("body", {"externalX": 1, "x": 1}, "(root)", "x"),
     ],
@@ -517,11 +522,11 @@ def jobs() -> tuple[remit.Remit, list[Any]]:
     @app.tool(effect="read")
     def start(
         job_id: str = Field(default_factory=lambda: uuid4().hex),
-        acc: list[str] = Field(default_factory=list),  # noqa: B008
-        annotated: Annotated[list[str], Field(max_length=3)] = [],  # noqa: B006
-        plain: list[str] = [],  # noqa: B006
-        table: dict[str, list[str]] = {"k": []},  # noqa: B006
-        job: Job = Field(default_factory=Job),  # noqa: B008
+        acc: list[str] = Field(default_factory=list),
+        annotated: Annotated[list[str], Field(max_length=3)] = [],
+        plain: list[str] = [],
+        table: dict[str, list[str]] = {"k": []},
+        job: Job = Field(default_factory=Job),
         preset: Job = Job(id="preset"),  # noqa: B008
         limit: int = Field(default=5, ge=1),
     ) -> None:
@@ -712,9 +717,7 @@ async def test_fr_033_optional_objects_and_lists_take_objects_and_lists(using: U
     sent = {"settings": {"window": window}, "names": ["n"], "table": {"k": window}}
     assert jsonschema_rs.is_valid(app.advertised("shape"), sent)
     assert ok(await agent.call("shape", sent)) == {"mode": "fast", "window": window}
-    assert got == [
-        (Settings(window=Window(**window)), ["n"], {"k": Window(**window)}, None, 0.5)
-    ]
+    assert got == [(Settings(window=Window(**window)), ["n"], {"k": Window(**window)}, None, 0.5)]
     for wrong, path in (
         ({"settings": {"window": {"low": 0, "name": "w"}}}, "settings.window.low"),
         ({"settings": {"window": {"low": 1, "name": "W"}}}, "settings.window.name"),

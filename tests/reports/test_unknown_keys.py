@@ -47,7 +47,7 @@ def reader() -> tuple[remit.Remit, list[Any]]:
     app, entered = remit.Remit("reader"), list[Any]()
 
     @app.tool(effect="read")
-    def read_doc(topic: str = "", places: list[Place] = [], by: dict[str, Place] = {}) -> str:  # noqa: B006
+    def read_doc(topic: str = "", places: list[Place] = [], by: dict[str, Place] = {}) -> str:
         entered.append((topic, places, by))
         return topic
 
@@ -107,7 +107,7 @@ def keeper() -> tuple[remit.Remit, list[Any]]:
 
     @app.tool(effect="read")
     def inside(
-        opens: list[Open] = [],  # noqa: B006
+        opens: list[Open] = [],
         typed: Typed | None = None,
         open_dict: OpenDict | None = None,
         typed_dict: TypedDictTyped | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import httpx2
@@ -33,6 +34,7 @@ class Wire:
 
     def __init__(self, http: httpx2.AsyncClient) -> None:
         self.http = http
+        self._ids = count(1)  # of requests in flight, one session takes each id once
 
     async def post(
         self, token: str, method: str, params: dict[str, Any], *, session: str | None = None
@@ -50,7 +52,7 @@ class Wire:
             params = {**params, "_meta": meta}
         else:
             headers |= {"MCP-Protocol-Version": HANDSHAKE, "Mcp-Session-Id": session}
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
         return await self.http.post("/mcp", json=message, headers=headers)
 
     async def call(
@@ -75,7 +77,12 @@ class Wire:
             "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"},
         }
-        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        message = {
+            "jsonrpc": "2.0",
+            "id": next(self._ids),
+            "method": "initialize",
+            "params": params,
+        }
         headers = {**ACCEPT, "Authorization": f"Bearer {token}"}
         answer = await self.http.post("/mcp", json=message, headers=headers)
         assert answer.status_code == 200, answer.text
