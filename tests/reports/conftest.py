@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import remit
+from remit.cli.root import command
 from remit.testing import Agent, agent
+from tests.needs import ROOT
 from tests.reports.reach import ASHA, MCP, SURFACES, Using
 
 
@@ -49,3 +52,15 @@ async def here() -> AsyncIterator[Using]:
     """Give an agent on an app, from Python alone, for what no surface can change."""
     async for made in _agents("python"):
         yield made
+
+
+@pytest.fixture
+def shell(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Run ``remit call`` on the desk."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("REMIT_STORE", f"sqlite:///{tmp_path}/desk.db")
+
+    def run(tool: str, *options: str) -> Any:
+        return CliRunner().invoke(command, ["call", *options, "tests.reports.desk:app", tool])
+
+    return run

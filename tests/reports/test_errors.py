@@ -10,16 +10,13 @@ from typing import Annotated, Any
 
 import httpx2
 import pytest
-from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretBytes, SecretStr
 from pydantic_core import PydanticCustomError
 
 import remit
 from remit.auth import JWT
-from remit.cli.root import command
 from remit.outcome import MAX_ISSUES, wire
-from tests.needs import ROOT
 from tests.reports import desk
 from tests.reports.reach import ASHA, Using, hint, issues, ok, refused, sent
 
@@ -488,18 +485,6 @@ def test_fr_063_the_command_ends_with_a_code_for_each(
     assert ended.exit_code == exit_code, ended.output
     assert code in ended.output
     assert desk.SECRET not in ended.stdout
-
-
-@pytest.fixture
-def shell(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Run ``remit call`` on the desk."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("REMIT_STORE", f"sqlite:///{tmp_path}/desk.db")
-
-    def run(tool: str, *options: str) -> Any:
-        return CliRunner().invoke(command, ["call", *options, "tests.reports.desk:app", tool])
-
-    return run
 
 
 # FR-064 ------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -16,6 +17,7 @@ from typing_extensions import NotRequired, TypedDict
 import remit
 from remit import idempotency
 from tests.reports.reach import ASHA, EDITOR, Using, hint, issues, ok, refused
+from tests.reports.tokens import served
 
 pytestmark = pytest.mark.anyio
 
@@ -534,6 +536,25 @@ async def test_fr_019_the_record_is_of_the_value_that_was_used(using: Using):
     assert row.arguments_digest == idempotency.digest({"amount": 5})
 
 
+async def test_fr_019_over_http_the_value_that_ran_is_the_value_on_record():
+    app, paid = payer()
+    async with served(app, {"asha": ASHA}) as (wire, made):
+        answer = await wire.post_text("asha", "pay", '{"amount":1,"amount":1000000}')
+        (row,) = made.audit.rows()
+        if answer.json()["result"]["isError"]:
+            assert paid == []
+        else:
+            ((amount, _),) = paid
+            assert row.arguments_digest == idempotency.digest({"amount": amount})
+
+
+def test_fr_019_the_command_refuses_a_key_that_stands_twice(shell: Callable[..., Any]):
+    ended = shell("add", "--json", '{"number":1,"number":1000000}')
+    assert ended.exit_code == 2
+    assert "duplicate_key" in ended.output
+    assert "1000001" not in ended.output
+
+
 # FR-020 ------------------------------------------------------------------------------------------
 
 
@@ -628,6 +649,23 @@ async def test_fr_021_nor_does_a_text_name_one(using: Using, name: str, value: s
     outcome = refused(await (await using(app)).call("wait", {name: value}))
     assert [issue.path for issue in outcome.issues] == [name]
     assert got == []
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400"])
+async def test_fr_021_over_http_it_is_refused_and_the_server_goes_on(number: str):
+    app, got = timer()
+    async with served(app, {"asha": ASHA}) as (wire, _):
+        for arguments in (f'{{"seconds": {number}}}', f'{{"any_of": {{"a": [{number}]}}}}'):
+            answer = (await wire.post_text("asha", "wait", arguments)).json()
+            assert "error" in answer or answer["result"]["isError"] is True
+        assert (await wire.call("asha", "wait", {"seconds": 2}))["isError"] is False
+    assert got == [(2.0, Decimal(0), {})]
+
+
+def test_fr_021_the_command_refuses_it_too(shell: Callable[..., Any]):
+    ended = shell("add", "--json", '{"number": NaN}')
+    assert ended.exit_code == 2
+    assert "finite_number" in ended.output
 
 
 async def test_fr_021_a_session_survives_it(over_mcp: Using):

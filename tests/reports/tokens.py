@@ -55,6 +55,26 @@ class Wire:
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
         return await self.http.post("/mcp", json=message, headers=headers)
 
+    async def post_text(self, token: str, tool: str, arguments: str) -> httpx2.Response:
+        """Send a call whose arguments are this very text."""
+        meta = (
+            f'{{"io.modelcontextprotocol/protocolVersion": "{MODERN}",'
+            ' "io.modelcontextprotocol/clientCapabilities": {}}'
+        )
+        text = (
+            f'{{"jsonrpc": "2.0", "id": {next(self._ids)}, "method": "tools/call", "params": '
+            f'{{"name": "{tool}", "arguments": {arguments}, "_meta": {meta}}}}}'
+        )
+        headers = {
+            **ACCEPT,
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            "MCP-Protocol-Version": MODERN,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
+        }
+        return await self.http.post("/mcp", content=text.encode(), headers=headers)
+
     async def call(
         self, token: str, tool: str, arguments: dict[str, Any], *, session: str | None = None
     ) -> dict[str, Any]:
