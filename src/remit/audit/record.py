@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, Final
 
-__all__ = ["Record", "Row"]
+__all__ = ["Record", "Row", "findable"]
 
 VERSION: Final = 1
 
@@ -66,25 +67,36 @@ class Record:
     def columns(self) -> dict[str, str | float]:
         """The values that rows are found by."""
         return {
-            "call_id": self.call_id,
+            "call_id": findable(self.call_id),
             "at": self.at,
-            "tool": self.tool,
-            "principal": self.principal,
-            "client": self.client,
-            "surface": self.surface,
-            "outcome": self.outcome,
+            "tool": findable(self.tool),
+            "principal": findable(self.principal),
+            "client": findable(self.client),
+            "surface": findable(self.surface),
+            "outcome": findable(self.outcome),
         }
 
     def canonical(self, seq: int) -> bytes:
         """Return the exact bytes that are stored and hashed as row *seq*: sorted keys, UTF-8."""
-        data: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
+        data: dict[str, Any] = dict(zip(_NAMES, _VALUES(self), strict=True))
         data["v"] = VERSION
         data["seq"] = seq
-        text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return text.encode("utf-8", "backslashreplace")
+        return _JSON.encode(data).encode("utf-8", "backslashreplace")
+
+
+def findable(value: Any) -> Any:
+    """Return *value* as a column can hold it; the row's bytes hold it as it was.
+
+    PostgreSQL takes no NUL in a text, and no database a lone surrogate.
+    """
+    if type(value) is str and ("\0" in value or not value.isascii()):
+        return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+    return value
 
 
 _NAMES: Final = tuple(one.name for one in fields(Record))
+_VALUES: Final = attrgetter(*_NAMES)
+_JSON: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _TUPLES: Final = ("resources", "ignored", "repaired")
 
 
@@ -112,5 +124,7 @@ class Row:
     def of(cls, stored: Mapping[str, Any]) -> Row:
         """Return the row that *stored*, a row of the table, holds."""
         data = json.loads(stored["rec"])
-        values = {name: tuple(data[name]) if name in _TUPLES else data[name] for name in _NAMES}
+        values: dict[str, Any] = {
+            name: tuple(data[name]) if name in _TUPLES else data[name] for name in _NAMES
+        }
         return cls(int(stored["seq"]), bytes(stored["hash"]).hex(), Record(**values))

@@ -35,7 +35,7 @@ class Recordable(Protocol):
 
 
 def link(previous: bytes, rec: bytes) -> bytes:
-    """Return the hash of a row; *previous* has a fixed length, so that no two inputs run together."""
+    """Return a row's hash; *previous* has a fixed length, so that no two inputs run together."""
     return hashlib.sha256(_PREFIX + previous + rec).digest()
 
 
@@ -59,7 +59,7 @@ class Appender:
         self._moved_order = moved.positiontup
 
     def __call__(self, driver: Any, records: Sequence[Recordable]) -> None:
-        """Append *records* through *driver*, a DBAPI connection in a transaction; the head is locked once."""
+        """Append *records* through *driver*, a DBAPI connection; the head is locked once."""
         cursor = driver.cursor()
         try:
             cursor.execute(self._head)

@@ -2,33 +2,74 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
+from urllib.parse import unquote
 
 import sqlalchemy as sa
+from sqlalchemy import event, exc
 from sqlalchemy.pool import StaticPool
 
 from remit.store.errors import StoreError, said
 
-try:
+if sys.platform != "win32":  # there SQLite's own busy handler alone decides who writes next
     import fcntl
-except ImportError:  # Windows: SQLite's own busy handler alone decides who writes next
-    fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Gate", "made", "shown"]
+__all__ = ["Gate", "in_memory", "made", "reading", "shown"]
 
 BUSY_MS: Final = 10_000
+
+# A process that is frozen in a transaction holds the chain's head; the others must not wait for it
+# for ever. And "durable" is not the database's to turn off: its default may be off.
+_SESSION: Final = """
+    SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s';
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off'
+"""
 
 
 def shown(url: str) -> str:
     """Return *url* as it may be printed: without its password and query."""
     try:
-        return sa.make_url(url)._replace(query={}).render_as_string(hide_password=True)
-    except sa.exc.ArgumentError:
+        return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
+    except exc.ArgumentError:
         return "(unreadable URL)"
+
+
+def _file(url: sa.URL) -> str | None:
+    """Return the SQLite file at *url*; None for memory, and for another database."""
+    if url.get_backend_name() != "sqlite":
+        return None
+    path, query = url.database or "", url.query
+    if path.startswith("file:") and query.get("uri"):
+        path = unquote(path.removeprefix("file:"))
+        if path.startswith("//"):  # an authority, which SQLite allows to be empty or localhost
+            path = "/" + path[2:].partition("/")[2]
+        if query.get("mode") == "memory":
+            return None
+    return None if path in ("", ":memory:") else path
+
+
+def in_memory(url: sa.URL) -> bool:
+    """Tell whether the store at *url* ends with its one connection."""
+    return url.get_backend_name() == "sqlite" and _file(url) is None
+
+
+@contextmanager
+def reading(connection: sa.Connection) -> Generator[None]:
+    """Refuse writes through *connection*: what a reader wrote would be undone without a word."""
+    if connection.dialect.name != "sqlite":
+        yield  # PostgreSQL knows it from the transaction
+        return
+    connection.exec_driver_sql("PRAGMA query_only=ON")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql("PRAGMA query_only=OFF")
 
 
 def made(url: str) -> sa.Engine:
@@ -39,7 +80,7 @@ def made(url: str) -> sa.Engine:
     """
     try:
         parsed = sa.make_url(url)
-    except sa.exc.ArgumentError as error:
+    except exc.ArgumentError as error:
         text = "the store's URL can't be read; write e.g. sqlite:///remit.db or postgresql://user@host/db"
         raise StoreError(text) from error
     if parsed.drivername in ("postgresql", "postgres"):
@@ -52,7 +93,7 @@ def made(url: str) -> sa.Engine:
             f"the store at {shown(url)} needs a driver; install it: pip install 'remit[postgres]'"
         )
         raise StoreError(text) from error
-    except sa.exc.NoSuchModuleError as error:
+    except exc.NoSuchModuleError as error:
         raise said(error, shown(url)) from error
     return _sqlite(parsed)
 
@@ -61,16 +102,23 @@ def _postgres(url: sa.URL) -> sa.Engine:
     if url.get_backend_name() != "postgresql":
         text = f"the store at {shown(str(url))} is neither SQLite nor PostgreSQL"
         raise StoreError(text)
-    return sa.create_engine(
+    engine = sa.create_engine(
         url,
         pool_pre_ping=True,
         pool_size=4,
         connect_args={"connect_timeout": 10, "application_name": "remit"},
     )
 
+    def connected(connection: Any, _: object) -> None:
+        connection.execute(_SESSION)
+        connection.commit()  # or the settings would go with the transaction
+
+    event.listen(engine, "connect", connected)
+    return engine
+
 
 def _sqlite(url: sa.URL) -> sa.Engine:
-    memory = url.database in (None, "", ":memory:")
+    memory = in_memory(url)
     options: dict[str, Any] = {"poolclass": StaticPool} if memory else {}
     engine = sa.create_engine(
         url, connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000}, **options
@@ -84,6 +132,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
             cursor.execute("PRAGMA journal_mode=WAL")
             # FULL, not NORMAL: a commit that power loss can undo is no record.
             cursor.execute("PRAGMA synchronous=FULL")
+            cursor.execute("PRAGMA fullfsync=ON")  # macOS: its fsync leaves bytes in the drive
         cursor.execute("PRAGMA recursive_triggers=ON")  # so that REPLACE can't go around the fences
         cursor.close()
 
@@ -91,8 +140,8 @@ def _sqlite(url: sa.URL) -> sa.Engine:
         readonly = connection.get_execution_options().get("remit_read")
         connection.exec_driver_sql("BEGIN" if readonly else "BEGIN IMMEDIATE")
 
-    sa.event.listen(engine, "connect", connected)
-    sa.event.listen(engine, "begin", begun)
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", begun)
     return engine
 
 
@@ -100,28 +149,24 @@ class Gate:
     """Lets one process at a time write a SQLite file, in the order in which they came.
 
     SQLite's busy handler sleeps and is unfair: measured with two processes, one wrote 798 rows and
-    the other 1. The kernel's queue on a side file is first come, first served. A lock falls when any
-    descriptor of its file closes, so the side file is opened once and by nobody else.
+    the other 1. The kernel's queue on a side file is first come, first served. A lock falls when
+    any descriptor of its file closes, so the side file is opened once and by nobody else.
     """
 
     def __init__(self, engine: sa.Engine) -> None:
         self._file: IO[bytes] | None = None
         self._lock = threading.Lock()
-        database = engine.url.database
-        if (
-            engine.dialect.name == "sqlite"
-            and database not in (None, "", ":memory:")
-            and fcntl is not None
-        ):
+        database = _file(engine.url)
+        if database is not None and sys.platform != "win32":
             try:
                 self._file = Path(f"{database}.lock").open("ab")  # noqa: SIM115 - open as long as the store is
             except OSError as error:
                 raise said(error, shown(str(engine.url))) from error
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> Generator[None]:
         """Hold the gate: blocks until every earlier comer has gone through."""
-        if self._file is None or fcntl is None:
+        if self._file is None or sys.platform == "win32":
             yield
             return
         with self._lock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import sqlalchemy as sa
+from sqlalchemy import exc
 
 __all__ = ["StoreError", "said"]
 
@@ -40,10 +40,10 @@ def said(error: BaseException, shown_url: str) -> StoreError:
     reason = str(getattr(error, "orig", None) or error).strip().splitlines()
     first = reason[0] if reason else type(error).__name__
     made: StoreError
-    if isinstance(error, sa.exc.NoSuchModuleError):
+    if isinstance(error, exc.NoSuchModuleError):
         mend = "give a sqlite:/// or postgresql:// URL"
         made = StoreError(f"the store at {shown_url} failed: {first}; {mend}")
-    elif isinstance(error, sa.exc.SQLAlchemyError | OSError):
+    elif isinstance(error, exc.SQLAlchemyError | OSError):
         lowered = first.lower()
         mends = (mend for words, mend in _MENDS if any(word in lowered for word in words))
         mend = next(mends, "look at the database's own log")

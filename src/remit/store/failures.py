@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
-__all__ = ["is_everyones", "is_lost"]
+__all__ = ["is_everyones", "is_lost", "is_passing"]
 
 # SQLite's primary result codes (sqlite.org/rescode.html) that no other statement would fare better
 # against: BUSY LOCKED NOMEM READONLY IOERR CORRUPT FULL CANTOPEN PROTOCOL NOTADB.
@@ -19,9 +20,9 @@ _POSTGRES: Final = ("08", "53", "57", "58", "55P03", "25006")
 
 def is_everyones(error: BaseException) -> bool:
     """Tell whether every unit of a batch would meet *error* too, each perhaps after a long wait."""
-    if isinstance(error, OSError | sa.exc.TimeoutError):
+    if isinstance(error, OSError | exc.TimeoutError):
         return True
-    if not isinstance(error, sa.exc.DBAPIError):
+    if not isinstance(error, exc.DBAPIError):
         return False
     code = getattr(error.orig, "sqlite_errorcode", None)
     if isinstance(code, int):
@@ -30,7 +31,7 @@ def is_everyones(error: BaseException) -> bool:
     if isinstance(state, str):
         return state.startswith(_POSTGRES)
     # psycopg has no state to give where the connection itself failed.
-    return isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
+    return isinstance(error, exc.OperationalError | exc.InterfaceError)
 
 
 def is_lost(connection: sa.Connection) -> bool:
@@ -39,3 +40,9 @@ def is_lost(connection: sa.Connection) -> bool:
         return True
     # Only psycopg says so; to SQLite a connection is an open file.
     return bool(getattr(connection.connection.driver_connection, "closed", False))
+
+
+def is_passing(error: BaseException) -> bool:
+    """Tell whether *error* came of who else was writing: a deadlock, a serialization failure."""
+    state: Any = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return state in {"40P01", "40001"}

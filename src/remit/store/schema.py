@@ -38,9 +38,10 @@ def migrated(engine: sa.Engine) -> None:
         if version == REVISIONS[-1]:
             return
         if version is not None and version not in REVISIONS:
+            where = shown(str(engine.url))
             text = (
-                f"the store at {shown(str(engine.url))} is of revision {version}, which this version of remit "
-                "doesn't know; run the newer remit that made it, or name another store"
+                f"the store at {where} is of revision {version}, which this version "
+                "of remit doesn't know; run the newer remit that made it, or name another store"
             )
             raise StoreError(text)
         _upgrade(connection)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from remit.store.chain import Recordable
 from remit.store.committer import Committer, Unit
-from remit.store.engine import Gate, made, shown
-from remit.store.errors import StoreError, said
+from remit.store.engine import Gate, in_memory, made, reading, shown
+from remit.store.errors import said
 from remit.store.schema import migrated
 
 __all__ = ["Store"]
@@ -20,28 +21,30 @@ T = TypeVar("T")
 
 
 class Store:
-    """Where an app keeps what it must not forget. Made by `open`; safe to use from any thread or loop."""
+    """Where an app keeps what it must not forget.
+
+    Made by `open`. Safe to use from any thread or event loop; after a fork, open it anew.
+    """
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
         self.url = shown(str(engine.url))
-        self._memory = engine.dialect.name == "sqlite" and engine.url.database in (
-            None,
-            "",
-            ":memory:",
-        )
-        gate = Gate(engine)
+        self._memory = in_memory(engine.url)
+        self._gate = gate = Gate(engine)
         try:
             with gate.held():
                 migrated(engine)
-        except StoreError:
+        except BaseException as error:
             gate.close()
+            engine.dispose()
+            if isinstance(error, exc.SQLAlchemyError | OSError):
+                raise said(error, self.url) from error
             raise
-        except (sa.exc.SQLAlchemyError, OSError) as error:
-            gate.close()
-            raise said(error, self.url) from error
-        self._gate = gate
         self._committer = Committer(engine, gate)
+        self._reading: dict[str, Any] = {"remit_read": True}
+        if engine.dialect.name == "postgresql":
+            # Its default shows each statement another state: rows, then a head that has moved on.
+            self._reading |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
     def __repr__(self) -> str:
         """Name the store without its password."""
@@ -70,14 +73,16 @@ class Store:
         Args:
             rows: Audit records, or functions that make them where they are written.
             work: Statements to run; what it returns is returned. If it raises, nothing of this call
-                is written and the exception comes out here.
+                is written and the exception comes out here. It may be run again, its first run
+                undone, when another call's work in the same commit failed: so it should do nothing
+                but use the connection it is given.
 
         Raises:
             StoreError: If the database fails; then nothing may be assumed to be written.
         """
         unit = Unit(rows, work, asyncio.get_running_loop())
         self._committer.submit(unit)
-        return cast("T", await cast("asyncio.Future[T]", unit.future))
+        return await cast("asyncio.Future[T]", unit.future)
 
     def commit_sync(
         self,
@@ -94,25 +99,24 @@ class Store:
         return cast("T", unit.result)
 
     async def read(self, work: Callable[[sa.Connection], T]) -> T:
-        """Return what *work* reads.
+        """Return what *work* reads, all of it as it was at one moment.
 
         Raises:
-            StoreError: If the database fails.
+            StoreError: If the database fails, or *work* tries to write.
         """
         if self._memory:
-            return await self.commit(work=work)
+            return await self.commit(work=_only_reading(work))
         return await asyncio.to_thread(self.read_sync, work)
 
     def read_sync(self, work: Callable[[sa.Connection], T]) -> T:
         """Do what `read` does, for callers without an event loop."""
         if self._memory:
-            return self.commit_sync(
-                work=work
-            )  # memory has one connection, which the committer holds
+            # Memory has one connection, and the committer holds it.
+            return self.commit_sync(work=_only_reading(work))
         try:
-            with self._engine.connect().execution_options(remit_read=True) as connection:
-                return work(connection)
-        except (sa.exc.SQLAlchemyError, OSError) as error:
+            with self._engine.connect().execution_options(**self._reading) as connection:
+                return _only_reading(work)(connection)
+        except (exc.SQLAlchemyError, OSError) as error:
             raise said(error, self.url) from error
 
     def close(self) -> None:
@@ -120,3 +124,11 @@ class Store:
         self._committer.close()
         self._engine.dispose()
         self._gate.close()
+
+
+def _only_reading(work: Callable[[sa.Connection], T]) -> Callable[[sa.Connection], T]:
+    def guarded(connection: sa.Connection) -> T:
+        with reading(connection):
+            return work(connection)
+
+    return guarded

@@ -1,4 +1,4 @@
-"""The tables. All times are seconds since the epoch, given by callers: nothing here reads a clock."""
+"""The tables. Times are seconds since the epoch, given by callers: nothing here reads a clock."""
 
 from __future__ import annotations
 
