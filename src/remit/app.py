@@ -79,7 +79,7 @@ class Remit:
         clock: Callable[[], float] = time.time,
         **unknown: Never,
     ) -> None:
-        no_others(f"Remit({name!r})", unknown, Remit.__init__.__kwdefaults__)
+        no_others(f"Remit({name!r})", unknown, Remit.__init__.__kwdefaults__ or ())
         if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
             text = "Remit: the first argument is the app's name, e.g. Remit('blog')"
             raise DeclarationError(text)

@@ -93,7 +93,7 @@ class Call(Generic[P, D]):
 
     @property
     def surface(self) -> str:
-        """Through which surface: ``python``, ``mcp``, ``cli`` …"""
+        """Through which surface, such as ``python``, ``mcp`` or ``cli``."""
         return self._surface
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, cast
 
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -78,6 +78,13 @@ class Resource:
     load: Callable[..., Any]
     allow: RecordRule
     otherwise: str = ""
+
+    def __new__(cls, *_: object, **options: object) -> Self:
+        """Refuse a record without a rule, which anyone could touch."""
+        if "allow" not in options:
+            text = "Resource: nothing says who may touch the record; add e.g. allow=is_author"
+            raise DeclarationError(text)
+        return object.__new__(cls)  # super() would miss the class that slots made
 
     def __init__(self, load: Callable[..., Any], *, allow: RecordRule, otherwise: str = "") -> None:
         if not callable(load):
@@ -155,6 +162,13 @@ class Approval:
     version: Callable[..., Any] | None = None
     self_approval: bool = False
 
+    def __new__(cls, *_: object, **options: object) -> Self:
+        """Refuse an approval that nobody can give."""
+        if "approvers" not in options:
+            text = "Approval: nothing says who decides; add the roles, e.g. approvers={'editor'}"
+            raise DeclarationError(text)
+        return object.__new__(cls)  # super() would miss the class that slots made
+
     def __init__(
         self,
         *,
@@ -206,11 +220,11 @@ class Clip:
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         """Add the clipping to how the value is written, and leave how it is read alone."""
-        schema = handler(source)
+        schema = cast("dict[str, Any]", handler(source))
         schema["serialization"] = core_schema.plain_serializer_function_ser_schema(
             self._clipped, return_schema=core_schema.str_schema(max_length=self.length)
         )
-        return schema
+        return cast("CoreSchema", schema)
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler

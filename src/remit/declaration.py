@@ -176,7 +176,7 @@ def _compiled(node: Node, tool: str) -> SchemaValidator:
     try:
         return SchemaValidator(
             cast("Any", exact(node)), {"hide_input_in_errors": True}, _use_prebuilt=False
-        )  # pyright: ignore[reportCallIssue]
+        )
     except SchemaError as error:
         raise refused(tool, f"parameters at {error.path}", error.text) from error
     except Exception as error:

@@ -12,7 +12,7 @@ from remit.outcome import Refused
 from remit.passage import Passage
 from remit.store import StoreError
 
-__all__ = ["cancelled", "failed", "late", "no_store", "unknown", "unreturned"]
+__all__ = ["cancelled", "failed", "late", "no_store", "unknown", "unreturned", "unshown"]
 
 _log = logging.getLogger("remit")
 
@@ -67,6 +67,17 @@ def unreturned(p: Passage, error: Exception) -> Refused:
         f"tell the user to quote reference {p.id}."
     )
     return Refused("internal", text, reference=p.id)
+
+
+def unshown(p: Passage, refused: Refused) -> Refused:
+    """Return *refused*, about a result that doesn't fit, without asking for an effect again."""
+    if not _may_have_acted(p):
+        return refused
+    text = (
+        "The operation was carried out, but its result is too large to show. Do not repeat it; "
+        f"the reference is {p.id}."
+    )
+    return Refused(refused.code, text, reference=p.id)
 
 
 def no_store(p: Passage, error: StoreError) -> Refused:

@@ -155,6 +155,7 @@ def stored(outcome: Outcome) -> str:
             "more": outcome.more,
             "ignored": outcome.ignored,
             "meta": dict(outcome.meta),
+            "notice": outcome.notice,
         }
     else:
         kept = {
@@ -176,6 +177,7 @@ def _restored(kept: dict[str, Any]) -> Outcome:
             more=kept["more"],
             ignored=tuple(kept["ignored"]),
             meta={**kept["meta"], "replayed": True},
+            notice=kept["notice"],
         )
     return Refused(
         kept["code"],

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from remit.outcome import MAX_NAME, Issue, visible
 
-__all__ = ["ROOT", "dotted", "locate", "UNKNOWN", "made_issues", "nodes_at", "optional", "shape"]
+__all__ = ["ROOT", "UNKNOWN", "dotted", "locate", "made_issues", "nodes_at", "optional", "shape"]
 
 ROOT: Final = "(root)"
 MAX_HINT: Final = 400
@@ -26,27 +26,26 @@ Loc = Sequence[str | int]
 Error = Mapping[str, Any]
 
 _CODE = re.compile(r"[a-z][a-z0-9_]*\Z")
-_LIMITS: Final = {
-    "greater_than": ("more than", "gt"),
-    "greater_than_equal": ("at least", "ge"),
-    "less_than": ("less than", "lt"),
-    "less_than_equal": ("at most", "le"),
-    "multiple_of": ("a multiple of", "multiple_of"),
-    "string_too_short": ("characters, at least", "min_length"),
-    "string_too_long": ("characters, at most", "max_length"),
-    "bytes_too_short": ("bytes, at least", "min_length"),
-    "bytes_too_long": ("bytes, at most", "max_length"),
-    "too_short": ("items, at least", "min_length"),
-    "too_long": ("items, at most", "max_length"),
-    "decimal_max_digits": ("digits, at most", "max_digits"),
-    "decimal_max_places": ("decimal places, at most", "decimal_places"),
-    "string_pattern_mismatch": ("text matching", "pattern"),
-    "literal_error": ("one of:", "expected"),
-    "enum": ("one of:", "expected"),
-    "union_tag_invalid": ("one of:", "expected_tags"),
-    "union_tag_not_found": ("a tag under", "discriminator"),
-    "ambiguous_names": ("two names of one value; give one of", "names"),
+_LIMITS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "greater_than": ("more than", ("exclusiveMinimum",)),
+    "greater_than_equal": ("at least", ("minimum",)),
+    "less_than": ("less than", ("exclusiveMaximum",)),
+    "less_than_equal": ("at most", ("maximum",)),
+    "multiple_of": ("a multiple of", ("multipleOf",)),
+    "string_too_short": ("characters, at least", ("minLength",)),
+    "string_too_long": ("characters, at most", ("maxLength",)),
+    "bytes_too_short": ("bytes, at least", ("minLength",)),
+    "bytes_too_long": ("bytes, at most", ("maxLength",)),
+    "too_short": ("items, at least", ("minItems", "minProperties")),
+    "too_long": ("items, at most", ("maxItems", "maxProperties")),
+    "string_pattern_mismatch": ("text matching", ("pattern",)),
+    "literal_error": ("one of:", ("enum", "const")),
+    "enum": ("one of:", ("enum", "const")),
+    "union_tag_invalid": ("a tag, one of:", ("mapping",)),
+    "union_tag_not_found": ("a tag under", ("discriminator",)),
 }
+"""By pydantic's error type: words, and the JSON Schema keywords that hold the limit."""
+
 _WANTED: Final = {
     "string_type": "a text",
     "int_type": "an integer",
@@ -124,9 +123,9 @@ def _ways(raw: Any, loc: list[str | int]) -> Iterator[tuple[list[str | int], Any
         return
     step, rest = loc[0], loc[1:]
     if isinstance(raw, dict) and step in raw:
-        for path, end in _ways(cast("dict[Any, Any]", raw)[step], rest):
+        for path, end in _ways(cast("Mapping[Any, Any]", raw)[step], rest):
             yield [step, *path], end
-    elif isinstance(raw, list) and isinstance(step, int) and step < len(cast("list[Any]", raw)):
+    elif isinstance(raw, list) and isinstance(step, int) and step < len(cast("Sequence[Any]", raw)):
         for path, end in _ways(raw[step], rest):
             yield [step, *path], end
     elif isinstance(raw, dict) and not rest and step != "[key]":
@@ -200,26 +199,47 @@ def _clip(text: str) -> str:
     return text if len(text) <= MAX_HINT else text[: MAX_HINT - 1] + "…"
 
 
-def _hint(error: Error, path: Loc, doc: Json, optional: bool) -> str:
+def _hint(error: Error, path: Loc, doc: Json) -> str:
     nodes = nodes_at(doc, path)
-    kind, value, context = error["type"], error.get("input"), error.get("ctx", {})
+    kind, value = error["type"], error.get("input")
     if _secret(nodes):
         return ""
     quiet = _around_secret(doc, nodes)
     if kind == "missing":
-        return "required"
+        inside = _around_secret(doc, nodes_at(doc, path[:-1]))
+        return "required" if inside else f"required; received {shape(value)}"
     parts: list[str] = []
-    if kind in _LIMITS:
-        words, key = _LIMITS[kind]
-        limit = context.get(key)
-        parts.append(f"{words} {limit}" if limit is not None else words)
+    if kind == "ambiguous_names":
+        parts.append(f"two names of one value; give one of {error['ctx']['names']}")
+    elif kind in _LIMITS:
+        words, keywords = _LIMITS[kind]
+        # From the schema, never from the error: a validator's own context may hold the value.
+        limit = next((_limit(node, keywords) for node in nodes if _limit(node, keywords)), "")
+        parts.append(f"{words} {limit}".strip())
     elif kind in _WANTED:
         parts.append(_WANTED[kind])
     if parts and not quiet:
         parts.append(f"received {shape(value)}")
-    if optional and (value is None or value == ""):
+    if (value is None or value == "") and optional(doc, path):
         parts.append("omit this key if there is nothing to say")
     return _clip("; ".join(parts))
+
+
+def _limit(node: Json, keywords: Sequence[str]) -> str:
+    """Return what *node* declares under one of *keywords*, as text."""
+    for keyword in keywords:
+        said = node.get(keyword)
+        if keyword == "enum" and said is not None:
+            return ", ".join(repr(one) for one in said)
+        if keyword == "const" and keyword in node:
+            return repr(said)
+        if keyword == "discriminator" and isinstance(said, Mapping):
+            return repr(cast("Json", said).get("propertyName"))
+        if keyword == "mapping" and isinstance(tags := node.get("discriminator"), Mapping):
+            return ", ".join(repr(tag) for tag in cast("Json", tags).get("mapping", {}))
+        if isinstance(said, str | int | float):
+            return str(said)
+    return ""
 
 
 def made_issues(errors: Sequence[Error], raw: Any, doc: Json) -> list[Issue]:
@@ -244,7 +264,7 @@ def made_issues(errors: Sequence[Error], raw: Any, doc: Json) -> list[Issue]:
         code = error["type"] if _CODE.match(error["type"]) else "value_error"
         shown = dotted(path)
         if (shown, code) not in others:
-            others[shown, code] = Issue(shown, code, _hint(error, path, doc, optional(doc, path)))
+            others[shown, code] = Issue(shown, code, _hint(error, path, doc))
     named = [
         Issue(
             dotted(path),

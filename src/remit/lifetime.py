@@ -77,7 +77,7 @@ class Lifetime:
             self._starting = asyncio.Lock()
             self.loop = None
         async with self._starting:
-            if self.loop is loop:
+            if self._runs_on(loop):  # another call started it while this one waited
                 return
             if self._store is None:
                 await asyncio.to_thread(self.store)
@@ -89,6 +89,9 @@ class Lifetime:
             self._stack = stack
             self.loop = loop
             await self._close_orphans()
+
+    def _runs_on(self, loop: asyncio.AbstractEventLoop) -> bool:
+        return self.loop is loop
 
     async def close(self) -> None:
         """Leave the lifespan and close the store."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict, cast
 
 from remit.arguments import REPAIRS
 from remit.contract import Approval, DeclarationError, Effect, Require
@@ -161,10 +161,10 @@ def _how_it_runs(options: Options, tool: str) -> None:
 def _what_may_leave(options: Options, tool: str) -> None:
     if type(options.max_result_bytes) is not int or options.max_result_bytes < 4096:
         raise refused(tool, "max_result_bytes", "is a number of bytes, 4096 at least")
-    for kind, answer in options.errors.items():
+    for kind, answer in cast("Mapping[Any, Any]", options.errors).items():
         if not (
             isinstance(kind, type) and issubclass(kind, Exception) and isinstance(answer, Refused)
-        ):  # pyright: ignore[reportUnnecessaryIsInstance]
+        ):
             raise refused(
                 tool,
                 "errors",

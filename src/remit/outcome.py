@@ -68,7 +68,7 @@ T = TypeVar("T", default=Any)
 
 
 def visible(text: str) -> str:
-    """Return *text* with invisible, control and bidi characters written as ``\\u{...}``."""
+    r"""Return *text* with invisible, control and bidi characters written as ``\u{...}``."""
     return _UNSEEN.sub(lambda found: f"\\u{{{ord(found.group()):04x}}}", text)
 
 
@@ -97,6 +97,7 @@ class Ok(Generic[T]):
         code: ``ok``, or ``awaiting_approval`` when a person must decide first.
         more: True if a list or a string was cut so that the result fits its ceiling.
         ignored: Paths of keys that a declared ``extra="ignore"`` object left out.
+        notice: What was cut, by how much, and what to ask for instead; empty if nothing was.
         meta: Ids for the caller's program (``call_id``, ``request_id``), kept out of the model's
             text.
     """
@@ -106,6 +107,7 @@ class Ok(Generic[T]):
     more: bool = False
     ignored: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    notice: str = ""
 
     @property
     def ok(self) -> Literal[True]:
@@ -113,7 +115,7 @@ class Ok(Generic[T]):
         return True
 
 
-class Refused(Exception):  # noqa: N818 - an outcome that may be raised, not an error of ours
+class Refused(Exception):
     """The call did not do what it was asked, and says why in words made for the caller.
 
     A tool's code raises it for a failure that its caller may know of; the code and the message then
@@ -148,6 +150,9 @@ class Refused(Exception):  # noqa: N818 - an outcome that may be raised, not an 
                 "e.g. Refused('not_editable', 'Draft is published.')"
             )
             raise ValueError(text)
+        if code in ("ok", "awaiting_approval"):
+            raise ValueError(f"{code!r} says that a call succeeded; a refusal has another code")
+        message = visible(message)
         if len(message) > MAX_MESSAGE:
             message = message[: MAX_MESSAGE - 1] + "…"
         super().__init__(code, message)
@@ -208,6 +213,8 @@ def wire(outcome: Outcome) -> dict[str, Any]:
         shown: dict[str, Any] = {"ok": True, "code": outcome.code, "data": outcome.data}
         if outcome.more:
             shown["more"] = True
+        if outcome.notice:
+            shown["notice"] = outcome.notice
         if outcome.ignored:
             shown["ignored"] = list(outcome.ignored)
         return shown

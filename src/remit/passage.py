@@ -59,6 +59,7 @@ class Passage:
     call: Call[Any, Any]
     decided: Permission
     parsed: Parsed
+    values: dict[str, Any]
     returned: Any
     known: Tool | None = None
     judged: Parsed | None = None
@@ -73,7 +74,7 @@ class Passage:
     approver: str = ""
     duration: float = 0.0
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a surface gives, all of it, each by its name
         self,
         name: str,
         raw: Any,

@@ -206,9 +206,9 @@ class Path:
         """Hold the request to its size and the caller to its rate."""
         raw = p.raw
         if raw is None:
-            raw = p.raw = {}
+            raw = p.raw = dict[str, Any]()
         if type(raw) is dict or isinstance(raw, Mapping | str | bytes):
-            p.text = encode(raw)
+            p.text = encode(p.raw)
         if p.text is not None and len(p.text) > self._max_argument_bytes:
             text = f"The arguments have more than {self._max_argument_bytes} bytes. Send less."
             return Refused("too_large", text, issues=[Issue("(root)", "too_large")])
@@ -235,8 +235,9 @@ class Path:
         return self._loaded(p) if p.tool.resources else None
 
     async def _loaded(self, p: Passage) -> Outcome | None:
+        span = asyncio.timeout(p.tool.timeout)
         try:
-            async with asyncio.timeout(p.tool.timeout) as span:
+            async with span:
                 p.values, p.touched = await loaded(p.tool, p.call, p.values)
         except NotThere as gone:
             p.rule = gone.rule
@@ -288,10 +289,12 @@ class Path:
     def project(self, p: Passage) -> Outcome:
         """Let only what was declared leave, bounded (law L9)."""
         try:
-            data, cut = p.tool.projection.project(p.returned)
+            data, notice = p.tool.projection.project(p.returned)
         except ResultError as error:
             return failure.unreturned(p, error)
-        return Ok(data, "ok", cut, p.parsed.ignored, {"call_id": p.id})
+        except Refused as refused:
+            return failure.unshown(p, refused)
+        return Ok(data, "ok", bool(notice), p.parsed.ignored, {"call_id": p.id}, notice)
 
     # What the stages need.
 
@@ -323,7 +326,7 @@ class Path:
                 told = hook(p.event(outcome))
                 if inspect.isawaitable(told):
                     await told
-            except Exception:
+            except Exception:  # noqa: BLE001 - whatever a hook raises, the outcome is on record and stands
                 _log.exception("an after_call hook failed; reference %s", p.id)
         return outcome
 

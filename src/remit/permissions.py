@@ -7,9 +7,8 @@ unless the app challenges; a `Require` with words is told why.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from remit.call import Call
 from remit.contract import Tool
@@ -101,4 +100,4 @@ async def asked(rule: Any, *about: Any) -> bool:
 async def answer(function: Any, *about: Any, **named: Any) -> Any:
     """Return what a user's function says, whether or not it is async."""
     said = function(*about, **named)
-    return await cast("Awaitable[Any]", said) if inspect.isawaitable(said) else said
+    return await said if inspect.isawaitable(said) else said

@@ -6,7 +6,8 @@ to an argument, a session or a default person.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated, cast
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -16,10 +17,13 @@ __all__ = ["Principal"]
 def _names(value: object) -> object:
     """Split a space-separated claim (RFC 8693 section 4.2) or take a JSON array of texts."""
     if isinstance(value, str):
-        return frozenset(value.split())
+        # RFC 6749 section 3.3: a space and nothing else; str.split() would take other scripts' too.
+        return frozenset(name for name in value.split(" ") if name)
     if isinstance(value, list | tuple | set | frozenset):
-        return frozenset[Any](value)  # pyright: ignore[reportUnknownArgumentType] - judged by the field's type
-    return value
+        names = cast("Iterable[object]", value)
+        if all(isinstance(name, str) for name in names):
+            return frozenset(names)
+    return value  # whatever else it is, the field's type refuses it
 
 
 Names = Annotated[frozenset[str], BeforeValidator(_names)]

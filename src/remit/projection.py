@@ -7,7 +7,7 @@ declared type; the ceiling cuts lists and texts until the JSON fits, still whole
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, cast, get_args, get_origin
 
@@ -27,7 +27,7 @@ MAX_RESULT_BYTES: Final = (
     128 * 1024
 )  # about 32k tokens, the largest answer that hosts still hand on whole
 _SHORTEST: Final = 80  # characters; a text cut further says nothing
-_COPIES: Final = 5  # bytes on the wire per byte of data at worst: structured, and as escaped text
+_COPIES: Final = 6  # bytes on the wire per byte of data at worst: structured, and as escaped text
 
 
 class ResultError(Exception):
@@ -52,8 +52,8 @@ class Projection:
     ceiling: int
     content: bool = False
 
-    def project(self, returned: Any) -> tuple[Any, bool]:
-        """Return *returned* as JSON-ready data, and whether something was cut to fit.
+    def project(self, returned: Any) -> tuple[Any, str]:
+        """Return *returned* as JSON-ready data, and what was cut to fit it, in words.
 
         Raises:
             ResultError: If it isn't what the tool declared: a wrong type, NaN, a naive time.
@@ -71,34 +71,41 @@ class Projection:
             text = f"the handler's result is not what the tool declares: {wrong}"
             raise ResultError(text) from None
         try:
-            text = self.serializer.to_json(value, by_alias=True, warnings="error")
-            data = from_json(text, allow_inf_nan=False)
+            written = self.serializer.to_json(value, by_alias=True, warnings="error")
+            data = from_json(written, allow_inf_nan=False)
         except (ValueError, TypeError, RecursionError) as error:
-            what = f"the handler's result has no JSON form: {type(error).__name__}"
-            raise ResultError(what) from error
-        size = len(text)
+            where = _not_finite(value) or type(error).__name__
+            raise ResultError(f"the handler's result has no JSON form: {where}") from error
+        size = len(written)
         if size * _COPIES <= self.ceiling or self._wire(data) <= self.ceiling:
-            return data, False
+            return data, ""
         if self.content:
             raise _too_large(size, self.ceiling)
-        return self._cut(data, size), True
+        return self._cut(data, size)
 
     def _wire(self, data: Any) -> int:
         """Return the bytes of *data* in the answer, where it stands as structure and as text."""
+        # The SDK's HTTP answers escape whatever isn't ASCII, which is the longest way to write it.
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        return len(text.encode()) + len(json.dumps(text, ensure_ascii=False).encode()) + 512
+        return len(json.dumps(data, separators=(",", ":"))) + len(json.dumps(text)) + 512
 
-    def _cut(self, data: Any, size: int) -> Any:
+    def _cut(self, data: Any, size: int) -> tuple[Any, str]:
         """Return *data* with its longest lists, then its longest texts, cut until it fits."""
         cap = max(_SHORTEST, self.ceiling // (8 * _COPIES))
-        made = data
-        for kept, length in _ever_less(_longest_list(data), cap):
+        made, longest = data, _longest_list(data)
+        kept, length = longest, cap
+        for kept, length in _ever_less(longest, cap):
             made = _cut(data, kept, length)
             if self._wire(made) <= self.ceiling:
                 break
         if self._wire(made) > self.ceiling or not self._holds(made):
             raise _too_large(size, self.ceiling)
-        return made
+        items = f"lists to {kept} of {longest} items, " if kept < longest else ""
+        notice = (
+            f"Cut to fit {self.ceiling} bytes of {size}: {items}texts to {length} characters. "
+            "Ask for less, or for the next page."
+        )
+        return made, notice
 
     def _holds(self, data: Any) -> bool:
         try:
@@ -106,6 +113,23 @@ class Projection:
         except ValidationError:
             return False
         return True
+
+
+def _not_finite(value: Any) -> str:
+    """Return where in a value that takes anything a number isn't finite, for the log."""
+    text = _JSON.to_json(value, inf_nan_mode="constants", fallback=lambda _: None)
+    stack: list[tuple[str, Any]] = [("", json.loads(text))]
+    while stack:
+        path, item = stack.pop()
+        if isinstance(item, float) and item - item != 0:
+            return f"{path or '(root)'}: finite_number"
+        if isinstance(item, dict):
+            stack += [(f"{path}.{k}".lstrip("."), v) for k, v in cast("dict[str, Any]", item).items()]
+        elif isinstance(item, list):
+            stack += [
+                (f"{path}.{i}".lstrip("."), v) for i, v in enumerate(cast("Sequence[Any]", item))
+            ]
+    return ""
 
 
 def _too_large(size: int, ceiling: int) -> Refused:
@@ -120,7 +144,8 @@ _JSON: Final = TypeAdapter[Any](Any).serializer
 
 
 def _longest_list(value: Any) -> int:
-    return max((len(item) for item in _every(value) if isinstance(item, list)), default=0)
+    lists = [cast("Sequence[Any]", item) for item in _every(value) if isinstance(item, list)]
+    return max(map(len, lists), default=0)
 
 
 def _ever_less(kept: int, length: int) -> Iterator[tuple[int, int]]:
@@ -142,7 +167,7 @@ def _every(value: Any) -> list[Any]:
         if isinstance(item, dict):
             stack.extend(cast("dict[str, Any]", item).values())
         elif isinstance(item, list):
-            stack.extend(cast("list[Any]", item))
+            stack.extend(cast("Sequence[Any]", item))
     return found
 
 
@@ -150,15 +175,14 @@ def _cut(value: Any, kept: int, length: int) -> Any:
     if isinstance(value, str):
         return value if len(value) <= length else value[: length - 1] + "…"
     if isinstance(value, list):
-        return [_cut(item, kept, length) for item in cast("list[Any]", value)[:kept]]
+        return [_cut(item, kept, length) for item in cast("Sequence[Any]", value)[:kept]]
     if isinstance(value, dict):
-        made = {
-            key: _cut(item, kept, length) for key, item in cast("dict[str, Any]", value).items()
-        }
-        items: Any = cast("dict[str, Any]", value).get("items")
+        named = cast("dict[str, Any]", value)
+        made = {key: _cut(item, kept, length) for key, item in named.items()}
+        items: Any = named.get("items")
         if (
             isinstance(items, list)
-            and len(cast("list[Any]", items)) > kept
+            and len(cast("Sequence[Any]", items)) > kept
             and made.get("more") is False
         ):
             made["more"] = True
@@ -184,7 +208,7 @@ def projection(
             schema=schema,
             validator=SchemaValidator(
                 cast("Any", node), {"hide_input_in_errors": True}, _use_prebuilt=False
-            ),  # pyright: ignore[reportCallIssue]
+            ),
             serializer=SchemaSerializer(cast("Any", node), {"ser_json_inf_nan": "constants"}),
             ceiling=ceiling,
             content=_is_content(annotation),

@@ -10,6 +10,7 @@ import contextvars
 import inspect
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 __all__ = ["Overdue", "returned"]
@@ -35,13 +36,15 @@ class _Resumed:
                 self._coroutine.close()
                 raise
             except BaseException as error:  # noqa: BLE001 - handed on, as `yield from` does (PEP 380)
-                step: Callable[[], Any] = lambda error=error: self._coroutine.throw(error)  # noqa: E731
+                step: Callable[[], Any] = partial(self._coroutine.throw, error)
             else:
-                step = lambda sent=sent: self._coroutine.send(sent)  # noqa: E731
+                step = partial(self._coroutine.send, sent)
             try:
                 waiting = step()
             except StopIteration as ended:
                 return ended.value
+            except GeneratorExit as error:
+                raise _own(error) from error
 
 
 async def returned(
@@ -70,7 +73,10 @@ async def returned(
     if is_async:
         coroutine = function(**given)
     elif inline:
-        made = function(**given)
+        try:
+            made = function(**given)
+        except GeneratorExit as error:
+            raise _own(error) from error
         if not inspect.isawaitable(made):
             return made
         coroutine = _awaited(made)
@@ -81,13 +87,25 @@ async def returned(
         first = coroutine.send(None)
     except StopIteration as ended:
         return ended.value
+    except GeneratorExit as error:
+        raise _own(error) from error
+    span = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds) as span:
+        async with span:
             return await _Resumed(coroutine, first)
     except TimeoutError:
         if span.expired():
             raise Overdue from None
         raise
+
+
+def _own(error: BaseException) -> RuntimeError:
+    """Return what stands for *error*, which the tool's own code raised.
+
+    Raised by the interpreter it would mean that the call itself is being torn down; a tool that
+    raises it must end its own call alone.
+    """
+    return RuntimeError(f"the tool raised {type(error).__name__}")
 
 
 async def _awaited(made: Any) -> Any:
@@ -101,10 +119,12 @@ async def _in_thread(function: Callable[..., Any], given: dict[str, Any], thread
         # Not through the future: it can't carry StopIteration, and SystemExit would end the worker.
         try:
             return True, context.run(lambda: function(**given))
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001 - carried to the caller's side and raised there
             return False, error
 
     fine, made = await asyncio.get_running_loop().run_in_executor(threads, guarded)
+    if not fine and isinstance(made, GeneratorExit | KeyboardInterrupt):
+        raise _own(made) from made  # a real interrupt only ever reaches the main thread
     if not fine:
         raise made
     return await made if inspect.isawaitable(made) else made

@@ -67,11 +67,15 @@ def refused(tool: str, where: str, text: str) -> DeclarationError:
     return DeclarationError(f"{at}: {text}")
 
 
+def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that a `functools.partial` binds arguments of, or *function* itself."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
 def _hints(function: Callable[..., Any], tool: str, scope: Mapping[str, Any]) -> dict[str, Any]:
-    target = function
-    while isinstance(target, functools.partial):
-        target = target.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    target = inspect.unwrap(cast("Callable[..., Any]", target))
+    target = inspect.unwrap(_whole(function))
     if not inspect.isroutine(target):
         target = type(target).__call__
     try:
@@ -219,7 +223,7 @@ class _Reader:
             raise refused(self.tool, where, "a record's default is None, or there is none")
         wire = _alias(_parts(annotation)[1]) or (own_name + "s" if many else own_name)
         if many:
-            kind = list[kind]
+            kind = types.GenericAlias(list, (kind,))  # list[kind], of a kind that is a value
         if nullable or default is None:
             kind = kind | None if isinstance(kind, type) else Union[kind, None]  # noqa: UP007 - kind is a value
         self.plain[name] = (kind, default)
@@ -252,7 +256,7 @@ def signature(function: Callable[..., Any], *, tool: str, scope: Mapping[str, An
     body_name, body = "", None
     if reader.body:
         body_name, annotation = reader.body
-        body = _core(lambda: TypeAdapter(annotation).core_schema, tool, f"body {body_name!r}")
+        body = _core(functools.partial(_schema, annotation), tool, f"body {body_name!r}")
     wires: dict[str, str] = {}
     for name in reader.plain:
         for wire in _wires(_inner_fields(fields)["fields"][name], name):
@@ -263,9 +267,7 @@ def signature(function: Callable[..., Any], *, tool: str, scope: Mapping[str, An
                 )
                 raise refused(tool, f"parameter {name!r}", text)
             wires[wire] = name
-    target = inspect.unwrap(function)
-    while isinstance(target, functools.partial):
-        target = target.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    target = _whole(inspect.unwrap(function))
     return Signature(
         function=function,
         fields=fields,
@@ -317,10 +319,12 @@ def _fields(reader: _Reader) -> Node:
     except DeclarationError:
         for name, (annotation, _) in reader.plain.items():
             # One by one, so that the error names the parameter.
-            _core(
-                lambda a=annotation: TypeAdapter(a).core_schema, reader.tool, f"parameter {name!r}"
-            )
+            _core(functools.partial(_schema, annotation), reader.tool, f"parameter {name!r}")
         raise
+
+
+def _schema(annotation: Any) -> Any:
+    return TypeAdapter(annotation).core_schema
 
 
 def _renamed(node: Node, reader: _Reader) -> Node:

@@ -6,7 +6,7 @@ Compares what was sent with what was parsed; it judges nothing.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -23,7 +23,7 @@ def dropped(raw: Any, value: Any, path: Path = ()) -> Iterator[str]:
     """Yield the dotted path of every key in *raw* that *value* has no place for."""
     if isinstance(raw, list) and isinstance(value, list | tuple):
         for i, (item, parsed) in enumerate(
-            zip(cast("list[Any]", raw), cast("list[Any]", value), strict=False)
+            zip(cast("Sequence[Any]", raw), cast("Sequence[Any]", value), strict=False)
         ):
             yield from dropped(item, parsed, (*path, i))
         return

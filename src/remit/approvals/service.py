@@ -128,9 +128,7 @@ class Approvals:
         """
         said = _decision(decision)
         person = _person(approver)
-        row = await self._store().read(
-            found(request_id) if isinstance(request_id, str) else found("")
-        )  # pyright: ignore[reportUnnecessaryIsInstance]
+        row = await self._store().read(found(_text(request_id)))
         if row is None:
             raise _no_request()
         now = self._clock()
@@ -203,9 +201,7 @@ class Approvals:
             return Refused(
                 "forbidden", "You asked for this yourself; another person has to decide."
             )
-        if not isinstance(digest, str) or not secrets.compare_digest(
-            digest.encode(), row["digest"].encode()
-        ):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not secrets.compare_digest(_text(digest).encode(), row["digest"].encode()):
             return Refused(
                 "conflict", "This is not the request you were shown. Look again, then decide."
             )
@@ -388,6 +384,11 @@ def _person(claims: object) -> Principal:
         return Principal.model_validate(claims)
     except ValidationError:
         raise Refused("unauthenticated", "Sign in: deciding needs a verified identity.") from None
+
+
+def _text(value: object) -> str:
+    """Return *value* if it is a text, else the empty one, which names no request and fits none."""
+    return value if isinstance(value, str) else ""
 
 
 def _no_request() -> Refused:

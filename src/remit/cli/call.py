@@ -104,6 +104,15 @@ def _called(target: str, tool: str | None, rest: tuple[str, ...], **own: Any) ->
         arguments, asked = _read(app, target, tool, rest, asked)
     else:
         arguments = "{}"  # the path answers, and records, a name that is no tool's
+        settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+        lost = click.Command(tool, params=[*_options()], context_settings=settings)
+        own = lost.make_context(tool, [*rest]).params
+        asked = _Asked(
+            asked.json,
+            asked.claims or own["own_claims"],
+            asked.key or own["own_key"],
+            asked.as_json or own["own_output"],
+        )
     raw: str | bytes = sys.stdin.buffer.read() if arguments == "-" else arguments
     claims = claims_from(asked.claims)
     as_json = asked.as_json or not _for_people()

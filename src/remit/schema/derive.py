@@ -7,6 +7,7 @@ holds dates and ids to, and drops the titles that pydantic makes of names, as th
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, cast
 
 from pydantic.errors import PydanticInvalidForJsonSchema
@@ -100,8 +101,10 @@ class _Truthful(GenerateJsonSchema):
         return made
 
     def timedelta_schema(self, schema: Any) -> Json:
-        """State the one form that the parser takes."""
-        return self._form(super().timedelta_schema(schema), "timedelta")
+        """State the one form that the parser takes; it may have a sign, so no RFC 3339 duration."""
+        made = self._form(super().timedelta_schema(schema), "timedelta")
+        made.pop("format", None)
+        return made
 
     def uuid_schema(self, schema: Any) -> Json:
         """State the one form that the parser takes."""
@@ -179,8 +182,7 @@ def inlined(schema: Json) -> Json:
 
     def walk(value: Any, open_refs: tuple[str, ...]) -> Any:
         if isinstance(value, list):
-            items: list[Any] = value
-            return [walk(item, open_refs) for item in items]
+            return [walk(item, open_refs) for item in cast("Sequence[Any]", value)]
         if not isinstance(value, dict):
             return value
         here = cast("Json", value)

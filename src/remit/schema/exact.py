@@ -112,15 +112,18 @@ def _one_name(names: list[list[str]]) -> Any:
     """Return a check that no field is sent under two of its names: either might be meant."""
 
     def check(value: Any) -> Any:
-        if isinstance(value, dict):
-            for group in names:
-                if len(both := [name for name in group if name in value]) > 1:
-                    raise PydanticCustomError(
-                        "ambiguous_names", "Give one of {names}", {"names": " or ".join(both)}
-                    )
+        for group in names:
+            if len(both := _present(group, value)) > 1:
+                raise PydanticCustomError(
+                    "ambiguous_names", "Give one of {names}", {"names": " or ".join(both)}
+                )
         return value
 
     return check
+
+
+def _present(names: list[str], value: object) -> list[str]:
+    return [name for name in names if name in value] if isinstance(value, dict) else []
 
 
 def _decimal_text(value: Any) -> Any:
@@ -151,11 +154,11 @@ def _same_type(expected: tuple[Any, ...], kind: str) -> Any:
 
 def _unique(node: Node) -> Node:
     """Return a set as a list that refuses repeated items: a set would drop them in silence."""
-    make = set if node["type"] == "set" else frozenset
+    mutable = node["type"] == "set"
     kept = {k: v for k, v in node.items() if k in ("items_schema", "min_length", "max_length")}
 
-    def check(items: list[Any]) -> Any:
-        made: AbstractSet[Any] = make(items)
+    def check(items: list[Any]) -> AbstractSet[Any]:
+        made = set(items) if mutable else frozenset(items)
         if len(made) != len(items):
             raise PydanticCustomError("duplicate_items", "Items should be unique")
         return made

@@ -6,7 +6,7 @@ by the body.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from remit.schema.policy import SchemaError
@@ -87,8 +87,7 @@ def ambiguous(doc: Json) -> Iterator[tuple[str, str]]:
 
 def _unions(doc: Json, node: Any, pointer: str) -> Iterator[tuple[str, str]]:
     if isinstance(node, list):
-        items: list[Any] = node
-        for i, item in enumerate(items):
+        for i, item in enumerate(cast("Sequence[Any]", node)):
             yield from _unions(doc, item, f"{pointer}/{i}")
         return
     if not isinstance(node, dict):

@@ -188,8 +188,8 @@ _TOKEN = re.compile(r"\\(.)|(\[\^?\]?)|(\])", re.DOTALL)
 def _ascii_classes(pattern: str) -> str:
     r"""Return *pattern* with ``\d`` and ``\w`` as ECMA 262 reads them.
 
-    Its advertised copy is read by ECMA 262's rules, and both must judge alike (law L3). The parser's own engine takes every script's digits for ``\d``, so that an id in Arabic-Indic
-    digits would pass.
+    Its advertised copy is read so, and both must judge alike (law L3). The parser's own engine
+    takes every script's digits for ``\d``, so that an id in Arabic-Indic digits would pass.
     """
     inside = False
 

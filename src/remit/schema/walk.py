@@ -96,7 +96,7 @@ def as_json(node: Node) -> Node:
     """Return *node* with only the ways that a value from JSON takes, none for Python objects."""
     while node["type"] in ("json-or-python", "lax-or-strict"):
         branch = "json_schema" if node["type"] == "json-or-python" else "strict_schema"
-        held = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
+        held: Node = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
         node = {**node[branch], **held}
     return {key: value if key in _DATA else _branches(value) for key, value in node.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ REVISIONS: Final = ("0001",)
 
 _TABLE: Final = "remit_version"
 _LOCK: Final = 0x72656D6974  # "remit", a PostgreSQL advisory lock of our own
+_ALEMBIC: Final = threading.Lock()  # it keeps what it works on in module globals
 
 
 def _current(connection: sa.Connection) -> str | None:
@@ -57,4 +59,5 @@ def _upgrade(connection: sa.Connection) -> None:
     attributes: dict[str, Any] = config.attributes
     attributes["connection"] = connection
     attributes["version_table"] = _TABLE
-    command.upgrade(config, "head")
+    with _ALEMBIC:
+        command.upgrade(config, "head")

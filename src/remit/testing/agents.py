@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+import sys
+import types
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -30,7 +34,7 @@ SURFACES: Final = (
 )
 """The surfaces there are. MCP is spoken in both eras: 2026-07-28, and with *legacy* 2025-11-25."""
 
-_TOKEN: Final = "token-of-the-principal-under-test"
+_TOKEN: Final = "token-of-the-principal-under-test"  # noqa: S105 - no secret: only this kit takes it
 _ADDRESS: Final = "http://127.0.0.1:8000"
 
 
@@ -107,11 +111,7 @@ class Agent:
                 tool, arguments, claims=self.claims, idempotency_key=idempotency_key
             )
         if self.surface == "cli":
-            from remit.cli.call import called
-
-            return await called(
-                self.app, tool, arguments, claims=self.claims, idempotency_key=idempotency_key
-            )
+            return await self._command(tool, arguments, idempotency_key)
         raw = cast(
             "dict[str, Any]",
             json.loads(arguments) if isinstance(arguments, str | bytes) else dict(arguments),
@@ -121,6 +121,37 @@ class Agent:
         )
         async with self.client() as client:
             return self._outcome(tool, await client.call_tool(tool, raw, meta=meta))
+
+    async def _command(
+        self, tool: str, arguments: Mapping[str, Any] | str | bytes, key: str | None
+    ) -> Outcome:
+        """Run ``remit call`` in this process, as a shell would: options, standard input, exit code."""
+        from click.testing import CliRunner
+
+        from remit.cli.root import command
+
+        kept = _Kept.__new__(_Kept)
+        kept.__dict__ = self.app.__dict__
+        module = types.ModuleType(f"remit_under_test_{id(self)}")
+        module.__dict__["app"] = kept
+        options = ["--claims", json.dumps(self.claims)] if self.claims is not None else []
+        if key is not None:
+            options += ["--idempotency-key", key]
+        text = arguments if isinstance(arguments, str | bytes) else json.dumps(dict(arguments))
+        words = ["call", "--json-output", "--json", "-", *options, f"{module.__name__}:app", tool]
+        sys.modules[module.__name__] = module
+        try:
+            # The command runs a loop of its own, and so needs a thread of its own.
+            ended = await asyncio.to_thread(CliRunner().invoke, command, words, input=text)
+        finally:
+            del sys.modules[module.__name__]
+        if ended.exception is not None and not isinstance(ended.exception, SystemExit):
+            raise ended.exception
+        shown = json.loads(ended.stdout)
+        if bool(shown["ok"]) != (ended.exit_code in (0, 3)):
+            text = f"exit code {ended.exit_code} doesn't fit the outcome {shown['code']}"
+            raise AssertionError(text)
+        return _restored(shown)
 
     async def tools(self) -> list[str]:
         """Return the names of the tools that this agent is shown."""
@@ -143,14 +174,14 @@ class Agent:
         raise ValueError(text)
 
     @asynccontextmanager
-    async def _memory(self, mode: str, options: dict[str, Any]) -> AsyncIterator[Client]:
+    async def _memory(self, mode: str, options: dict[str, Any]) -> AsyncGenerator[Client]:
         from mcp import Client
 
         async with Client(self.app.mcp(claims=self.claims), mode=mode, **options) as client:
             yield client
 
     @asynccontextmanager
-    async def _stdio(self, mode: str, options: dict[str, Any]) -> AsyncIterator[Client]:
+    async def _stdio(self, mode: str, options: dict[str, Any]) -> AsyncGenerator[Client]:
         """Speak the stdio transport, line by line, through two pipes."""
         import anyio
         from mcp import Client
@@ -167,7 +198,7 @@ class Agent:
         ]
 
         async def serve() -> None:
-            async with stdio_server(reads[0], writes[1]) as (incoming, outgoing):
+            async with stdio_server(reads[0], _pipe(writes[1])) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
 
         try:
@@ -176,14 +207,15 @@ class Agent:
                 try:
                     # The transport is symmetric: lines of JSON in, lines of JSON out.
                     async with Client(
-                        stdio_server(reads[1], writes[0]), mode=mode, **options
+                        stdio_server(reads[1], _pipe(writes[0])), mode=mode, **options
                     ) as client:
                         try:
                             yield client
                         finally:
                             # Readers wait in threads; an end of file is what wakes them.
-                            for pipe in writes:
-                                await pipe.aclose()
+                            with anyio.CancelScope(shield=True):
+                                for pipe in writes:
+                                    await pipe.aclose()
                 finally:
                     group.cancel_scope.cancel()
         finally:
@@ -191,7 +223,7 @@ class Agent:
                 pipe.wrapped.close()
 
     @asynccontextmanager
-    async def _http(self, mode: str, options: dict[str, Any]) -> AsyncIterator[Client]:
+    async def _http(self, mode: str, options: dict[str, Any]) -> AsyncGenerator[Client]:
         """Speak streamable HTTP to the very ASGI app that would be served."""
         import httpx2
         from mcp import Client
@@ -226,15 +258,7 @@ class Agent:
             if key.startswith("remit/")
         }
         if result.is_error:
-            shown = json.loads(cast("Any", result.content[0]).text)
-            return Refused(
-                shown["code"],
-                shown["message"],
-                issues=[Issue(**one) for one in shown.get("issues", [])],
-                more=shown.get("more", 0),
-                retry_after=shown.get("retry_after"),
-                reference=shown.get("reference"),
-            )
+            return _restored(json.loads(cast("Any", result.content[0]).text))
         data: Any = result.structured_content
         if data is None:
             blocks = [
@@ -248,8 +272,56 @@ class Agent:
             code=kept.pop("code", "ok"),
             more=kept.pop("more", False),
             ignored=tuple(kept.pop("ignored", ())),
+            notice=kept.pop("notice", ""),
             meta=kept,
         )
+
+
+def _restored(shown: Mapping[str, Any]) -> Outcome:
+    """Return the outcome that `remit.outcome.wire` wrote as *shown*."""
+    if shown["ok"]:
+        return Ok(
+            shown["data"],
+            code=shown["code"],
+            more=shown.get("more", False),
+            ignored=tuple(shown.get("ignored", ())),
+            notice=shown.get("notice", ""),
+        )
+    return Refused(
+        shown["code"],
+        shown["message"],
+        issues=[Issue(**one) for one in shown.get("issues", [])],
+        more=shown.get("more", 0),
+        retry_after=shown.get("retry_after"),
+        reference=shown.get("reference"),
+    )
+
+
+class _Kept(Remit):
+    """The app under test, which a command that closes its app leaves open."""
+
+    async def close(self) -> None:
+        """Leave everything open: the test still looks at it."""
+
+
+class _Pipe:
+    """A writer to which nothing is said any more once it is closed: a client that is being
+    cancelled still tries to say goodbye."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    async def write(self, text: str) -> None:
+        with contextlib.suppress(ValueError, OSError):
+            await self._file.write(text)
+
+    async def flush(self) -> None:
+        with contextlib.suppress(ValueError, OSError):
+            await self._file.flush()
+
+
+def _pipe(file: Any) -> Any:
+    return _Pipe(file)
 
 
 class _OneToken:

@@ -108,6 +108,7 @@ def _meta(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Ok):
         if outcome.more:
             shown["remit/more"] = True
+            shown["remit/notice"] = outcome.notice
         if outcome.ignored:
             shown["remit/ignored"] = list(outcome.ignored)
     return shown
@@ -116,7 +117,7 @@ def _meta(outcome: Outcome) -> dict[str, Any]:
 def _left_out(ok: Ok[Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     if ok.more:
-        shown["more"] = "Some of the result was left out to fit. Ask for less or for the next page."
+        shown["more"] = ok.notice
     if ok.ignored:
         shown["ignored"] = list(ok.ignored)
     return shown
