@@ -23,6 +23,7 @@ from remit.outcome import wire
 from remit.testing import SURFACES, Agent, agent
 
 __all__ = [
+    "ADDRESS",
     "ASHA",
     "DRAFT",
     "DSN",
@@ -210,7 +211,7 @@ async def list_my_drafts(call: Call, cursor: DraftId | None = None) -> remit.Pag
 
 
 def preview(_: Call, draft: Draft) -> str:
-    return f"Publish {draft.title!r} by {draft.author}."
+    return f"Publish “{draft.title}” by {draft.author}."
 
 
 @blog.tool(
@@ -290,7 +291,7 @@ async def file_request(lab: Lab, **arguments: Any) -> str:
     """Have Asha's agent ask for publication; returns the request's id."""
     outcome = await lab.asha.call("request_publish", {"draft_id": DRAFT, **arguments})
     assert outcome.ok, outcome
-    return (await lab.queue())[-1].id
+    return outcome.meta["request_id"]
 
 
 async def digest_of(lab: Lab, request_id: str) -> str:
