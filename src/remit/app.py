@@ -46,8 +46,8 @@ class Remit:
         name: The app's name, as surfaces show it.
         principal: What is read from a caller's verified claims.
         version: The app's version; an approval is bound to it.
-        lifespan: An async context manager, or a function that gives one (it may take the app); what it
-            yields is `Call.deps`.
+        lifespan: An async context manager, or a function that gives one (it may take the app); what
+            it yields is `Call.deps`.
         store: A SQLAlchemy URL. None means the environment's ``REMIT_STORE``, else
             ``sqlite:///remit.db``; ``sqlite://`` is memory, for tests.
         scopes: The scopes there are, by name. A tool that needs another is refused; None takes any.
@@ -63,7 +63,7 @@ class Remit:
         DeclarationError: For an option that can't be kept, or that there is none of.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - an app's options, each named by who makes it
         self,
         name: str,
         *,
@@ -131,8 +131,6 @@ class Remit:
         """Name the app; a store's URL may hold a password and stays out."""
         return f"<Remit {self.name}: {len(self._tools)} tools>"
 
-    # Declaring.
-
     def tool(self, **options: Unpack[ToolOptions]) -> Callable[[Callable[..., Any]], Tool]:
         """Declare the decorated function as a tool.
 
@@ -166,7 +164,7 @@ class Remit:
         return declare
 
     def before_call(self, hook: Callable[[Event], Any]) -> Callable[[Event], Any]:
-        """Have *hook* told of every call before it is judged; raising `Refused` there refuses the call."""
+        """Have *hook* told of every call before it is judged; raising `Refused` refuses it."""
         self._before.append(hook)
         return hook
 
@@ -218,7 +216,7 @@ class Remit:
             tool, arguments, claims, surface="python", idempotency_key=idempotency_key
         )
 
-    async def dispatch(
+    async def dispatch(  # noqa: PLR0913 - what any surface may carry, each by its name
         self,
         tool: str,
         raw_arguments: Any,
@@ -256,7 +254,7 @@ class Remit:
                 _log.error("the store can't be opened", exc_info=error)
                 text = "The server can't write its record, so the call was not made. Try later."
                 return Refused("store_unavailable", text)
-            except Exception:
+            except Exception:  # noqa: BLE001 - a lifespan may raise anything; the caller gets a refusal
                 _log.exception("the app can't start")
                 text = "The server can't start this app. Do not retry automatically; tell the user."
                 return Refused("internal", text)
@@ -291,9 +289,8 @@ class Remit:
             try:
                 principal = self._principal.model_validate(claims)
             except ValueError:
-                raise Refused(
-                    "unauthenticated", "Sign in: this call carries no valid identity."
-                ) from None
+                text = "Sign in: this call carries no valid identity."
+                raise Refused("unauthenticated", text) from None
 
         async def calling(tool: str) -> Call[Any, Any]:
             await self.start()
@@ -324,7 +321,7 @@ class Remit:
         return Audit(self._lifetime.store())
 
     async def start(self) -> None:
-        """Open the store and enter the lifespan, once per event loop; every call does it where needed.
+        """Open the store and enter the lifespan, once per event loop; calls do it where needed.
 
         Raises:
             StoreError: If the store can't be opened.
@@ -362,13 +359,13 @@ class Remit:
         made = Remit.__new__(Remit)
         made.__dict__.update(self.__dict__)
         old = self._lifetime
-        made._lifetime = Lifetime(
+        made._lifetime = Lifetime(  # noqa: SLF001 - another of the same class
             url=store or old.url,
             lifespan=old.lifespan if deps is ... else given(deps),
             clock=clock or old.clock,
             tools=self._tools,
         )
-        made._assembled()
+        made._assembled()  # noqa: SLF001
         return made
 
     # Surfaces, imported where they are asked for.
@@ -377,8 +374,8 @@ class Remit:
         """Return the app as a low-level MCP server, both protocol eras at once.
 
         Args:
-            claims: A fixed identity from configuration, for stdio and in-process use. Without it each
-                request's own verified token says who calls, and without one only public tools can be.
+            claims: A fixed identity from configuration, for stdio and in-process use. Else each
+                request's own verified token says who calls, and without one only public tools go.
         """
         from remit.surfaces import mcp
 

@@ -79,7 +79,7 @@ class Resource:
     allow: RecordRule
     otherwise: str = ""
 
-    def __new__(cls, *_: object, **options: object) -> Self:
+    def __new__(cls, *_: Any, **options: Any) -> Self:
         """Refuse a record without a rule, which anyone could touch."""
         if "allow" not in options:
             text = "Resource: nothing says who may touch the record; add e.g. allow=is_author"
@@ -162,7 +162,7 @@ class Approval:
     version: Callable[..., Any] | None = None
     self_approval: bool = False
 
-    def __new__(cls, *_: object, **options: object) -> Self:
+    def __new__(cls, *_: Any, **options: Any) -> Self:
         """Refuse an approval that nobody can give."""
         if "approvers" not in options:
             text = "Approval: nothing says who decides; add the roles, e.g. approvers={'editor'}"

@@ -111,7 +111,10 @@ def _what_it_is(options: Options, tool: str) -> None:
         text = "must be said: effect='read', 'write' or 'irreversible'"
         raise refused(tool, "effect", text)
     if not NAME.match(tool):
-        text = "has a name that MCP or a provider can't carry; use letters, digits, _ and -, at most 64, a letter first"
+        text = (
+            "has a name that MCP or a provider can't carry; "
+            "use letters, digits, _ and -, at most 64, a letter first"
+        )
         raise refused(tool, "", text)
 
 

@@ -14,15 +14,19 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 __all__ = ["Principal"]
 
 
+def _are_texts(value: object) -> bool:
+    if not isinstance(value, list | tuple | set | frozenset):
+        return False
+    return all(isinstance(name, str) for name in cast("Iterable[object]", value))
+
+
 def _names(value: object) -> object:
     """Split a space-separated claim (RFC 8693 section 4.2) or take a JSON array of texts."""
     if isinstance(value, str):
         # RFC 6749 section 3.3: a space and nothing else; str.split() would take other scripts' too.
         return frozenset(name for name in value.split(" ") if name)
-    if isinstance(value, list | tuple | set | frozenset):
-        names = cast("Iterable[object]", value)
-        if all(isinstance(name, str) for name in names):
-            return frozenset(names)
+    if _are_texts(value):
+        return frozenset(cast("Iterable[str]", value))
     return value  # whatever else it is, the field's type refuses it
 
 

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from pydantic import TypeAdapter
-from pydantic_core import SchemaSerializer, SchemaValidator, ValidationError, from_json
+from pydantic_core import (
+    SchemaSerializer,
+    SchemaValidator,
+    ValidationError,
+    from_json,
+    to_json,
+)
 
 from remit.content import Block
 from remit.outcome import Refused
@@ -117,14 +123,15 @@ class Projection:
 
 def _not_finite(value: Any) -> str:
     """Return where in a value that takes anything a number isn't finite, for the log."""
-    text = _JSON.to_json(value, inf_nan_mode="constants", fallback=lambda _: None)
+    text = to_json(value, inf_nan_mode="constants", fallback=lambda _: None)
     stack: list[tuple[str, Any]] = [("", json.loads(text))]
     while stack:
         path, item = stack.pop()
         if isinstance(item, float) and item - item != 0:
             return f"{path or '(root)'}: finite_number"
         if isinstance(item, dict):
-            stack += [(f"{path}.{k}".lstrip("."), v) for k, v in cast("dict[str, Any]", item).items()]
+            named = cast("dict[str, Any]", item)
+            stack += [(f"{path}.{k}".lstrip("."), v) for k, v in named.items()]
         elif isinstance(item, list):
             stack += [
                 (f"{path}.{i}".lstrip("."), v) for i, v in enumerate(cast("Sequence[Any]", item))

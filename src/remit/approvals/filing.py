@@ -91,7 +91,8 @@ async def record_version(approval: Approval, passage: Passage) -> str | None:
     records = {place.name: passage.values[place.name] for place in passage.tool.resources}
     said = await answer(approval.version, passage.call, **_fitting(approval.version, records))
     if said is not None and not isinstance(said, str | int | float | bytes | date):
-        text = f"version of {passage.tool.name} gives a {type(said).__name__}; give a text, number or time"
+        kind = type(said).__name__
+        text = f"version of {passage.tool.name} gives a {kind}; give a text, number or time"
         raise TypeError(text)
     return repr(said)
 

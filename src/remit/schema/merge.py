@@ -48,9 +48,7 @@ def _with_fields(fields: Json, doc: Json, node: Json) -> Json:
         )
     own, ours = node.get("properties", {}), fields.get("properties", {})
     if both := own.keys() & ours.keys():
-        raise SchemaError(
-            (), f"the body and a parameter both declare {min(both)!r}; rename one"
-        )
+        raise SchemaError((), f"the body and a parameter both declare {min(both)!r}; rename one")
     made = {k: v for k, v in node.items() if k not in ("$defs", "properties", "required")}
     made["properties"] = {**ours, **own}
     if required := [*fields.get("required", ()), *node.get("required", ())]:
