@@ -41,7 +41,6 @@ _LIMITS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "string_pattern_mismatch": ("text matching", ("pattern",)),
     "literal_error": ("one of:", ("enum", "const")),
     "enum": ("one of:", ("enum", "const")),
-    "union_tag_invalid": ("a tag, one of:", ("mapping",)),
     "union_tag_not_found": ("a tag under", ("discriminator",)),
 }
 """By pydantic's error type: words, and the JSON Schema keywords that hold the limit."""
@@ -211,6 +210,8 @@ def _hint(error: Error, path: Loc, doc: Json) -> str:
     parts: list[str] = []
     if kind == "ambiguous_names":
         parts.append(f"two names of one value; give one of {error['ctx']['names']}")
+    elif kind == "union_tag_invalid":
+        parts.append(f"a tag, one of: {_tags(doc, nodes, error)}")
     elif kind in _LIMITS:
         words, keywords = _LIMITS[kind]
         # From the schema, never from the error: a validator's own context may hold the value.
@@ -225,6 +226,17 @@ def _hint(error: Error, path: Loc, doc: Json) -> str:
     return _clip("; ".join(parts))
 
 
+def _tags(doc: Json, nodes: Sequence[Json], error: Error) -> str:
+    """Return the tags that a union's alternatives declare."""
+    name = str(error.get("ctx", {}).get("discriminator", "")).strip("'")
+    found: dict[str, None] = {}
+    for node in nodes:
+        for tag in _arms(doc, node.get("properties", {}).get(name)):
+            said = [tag["const"]] if "const" in tag else tag.get("enum", ())
+            found.update((repr(one), None) for one in said)
+    return ", ".join(found)
+
+
 def _limit(node: Json, keywords: Sequence[str]) -> str:
     """Return what *node* declares under one of *keywords*, as text."""
     for keyword in keywords:
@@ -235,8 +247,6 @@ def _limit(node: Json, keywords: Sequence[str]) -> str:
             return repr(said)
         if keyword == "discriminator" and isinstance(said, Mapping):
             return repr(cast("Json", said).get("propertyName"))
-        if keyword == "mapping" and isinstance(tags := node.get("discriminator"), Mapping):
-            return ", ".join(repr(tag) for tag in cast("Json", tags).get("mapping", {}))
         if isinstance(said, str | int | float):
             return str(said)
     return ""

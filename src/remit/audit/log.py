@@ -183,23 +183,23 @@ def _ended(head: Head, seq: int, previous: bytes, anchored: int) -> Verdict:
     return Verdict(ok=False, rows=seq, first_bad=first_bad, text=text)
 
 
-def _wrong(row: dict[str, Any], seq: int, previous: bytes) -> str:
+def _wrong(row: Mapping[Any, Any], seq: int, previous: bytes) -> str:
     """Return what is wrong with *row*, which should have number *seq*, or nothing."""
     if row["seq"] != seq:
         return f"it is missing; the next there is has number {row['seq']}"
     rec, own = row["rec"], row["hash"]
-    if not isinstance(rec, bytes | memoryview) or not isinstance(own, bytes | memoryview):
+    if type(rec) is not bytes or type(own) is not bytes:
         return "its bytes or its hash are no bytes any more"
-    if bytes(own) != link(previous, bytes(rec)):
+    if own != link(previous, rec):
         return "its hash doesn't fit its bytes and the row before"
     try:
-        data: Any = json.loads(bytes(rec))
+        data: Any = json.loads(rec)
         found = {name: data[name] for name in ("seq", *_FOUND_BY)}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "its bytes are no audit record"
     if found["seq"] != seq:
         return "its bytes are those of another row"
     for name in _FOUND_BY:
-        if found[name] != row[name]:
+        if findable(found[name]) != row[name]:
             return f"its column {name} differs from its bytes"
     return ""

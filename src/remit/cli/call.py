@@ -118,7 +118,8 @@ def _called(target: str, tool: str | None, rest: tuple[str, ...], **own: Any) ->
     as_json = asked.as_json or not _for_people()
     outcome, known = run(_dispatched(app, tool, raw, claims, asked.key, quiet=as_json))
     if as_json:
-        put_json(wire(outcome))
+        # For programs; what a model would read is the rest.
+        put_json({**wire(outcome), "meta": dict(outcome.meta)})
     if isinstance(outcome, Ok):
         if not as_json:
             _draw(outcome)

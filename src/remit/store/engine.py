@@ -100,7 +100,7 @@ def made(url: str) -> sa.Engine:
 
 def _postgres(url: sa.URL) -> sa.Engine:
     if url.get_backend_name() != "postgresql":
-        text = f"the store at {shown(str(url))} is neither SQLite nor PostgreSQL"
+        text = f"the store at {shown(str(url))} is neither SQLite nor PostgreSQL; give a URL of one"
         raise StoreError(text)
     engine = sa.create_engine(
         url,

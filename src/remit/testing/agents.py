@@ -286,6 +286,7 @@ def _restored(shown: Mapping[str, Any]) -> Outcome:
             more=shown.get("more", False),
             ignored=tuple(shown.get("ignored", ())),
             notice=shown.get("notice", ""),
+            meta=shown.get("meta", {}),
         )
     return Refused(
         shown["code"],
