@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import httpx2
@@ -43,6 +44,7 @@ __all__ = [
     "digest_of",
     "file_request",
     "http",
+    "on_disk",
     "posted",
     "received",
     "running",
@@ -371,6 +373,11 @@ async def posted(made: Agent, params: str, *, method: str = "tools/call") -> str
         headers = {"Content-Type": "application/json"}
         answer = await client.post("/mcp", content=body.encode(), headers=headers)
         return answer.text
+
+
+def on_disk(folder: Path) -> bytes:
+    """Every byte of every file in *folder*: the database, its log, its lock."""
+    return b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
 
 
 async def answers(calls: Any) -> list[remit.Outcome]:

@@ -27,6 +27,7 @@ from tests.laws.lab import (
     SECRET,
     VALID,
     Lab,
+    on_disk,
     received,
     running,
     shown,
@@ -386,7 +387,7 @@ async def test_a_planted_secret_is_in_nothing_sent_logged_or_stored(
         )
         sent.append(repr(done))
         assert done.state == "done"
-        stored = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+        stored = on_disk(tmp_path)
     assert all(one for one in sent)
     assert SECRET not in "".join(sent)
     assert SECRET.encode() not in stored

@@ -235,7 +235,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
         lambda: remit.Approval(approvers="editor"),
         ("approvers", "{'editor'}"),
     ),
-    "no approvers": (lambda: remit.Approval(), ("approvers",)),
+    "no approvers": (remit.Approval, ("approvers",)),
     "approval for ever": (
         lambda: remit.Approval(approvers={"editor"}, expires=timedelta(0)),
         ("expires", "timedelta(days=7)"),
@@ -306,9 +306,6 @@ def test_a_parameter_that_may_name_the_caller_warns(name: str):
 
     If this fails, ``author_id: str`` is back, and some prompt will make it name the wrong one.
     """
-
-    def tool(value):
-        return None
 
     tool = eval(f"lambda {name}: None")  # noqa: S307 - the name is ours
     tool.__name__ = "tool"

@@ -66,9 +66,11 @@ async def posted(authorization: str | None) -> tuple[httpx2.Response, Drafts]:
     headers = {"MCP-Protocol-Version": "2025-11-25"}
     if authorization is not None:
         headers["Authorization"] = authorization
-    async with served.router.lifespan_context(served):
-        async with http(httpx2.ASGITransport(served), None, **headers) as client:
-            return await client.post("/mcp", json=request), drafts
+    async with (
+        served.router.lifespan_context(served),
+        http(httpx2.ASGITransport(served), None, **headers) as client,
+    ):
+        return await client.post("/mcp", json=request), drafts
 
 
 async def test_a_good_token_is_let_in():

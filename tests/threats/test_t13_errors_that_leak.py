@@ -21,6 +21,7 @@ from tests.laws.lab import (
     VALID,
     Drafts,
     blog,
+    on_disk,
     received,
     running,
     shown,
@@ -60,7 +61,7 @@ async def test_what_is_kept_of_an_error_holds_no_secret(surface: str, tmp_path: 
         )
         assert failed.state == "failed"
         told = f"{first!r}{first}{again!r}{again}{failed!r}{made.app.audit.rows()!r}"
-        stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        stored = on_disk(tmp_path)
     for part in EVERYTHING_A_DSN_SAYS:
         assert part not in told
         assert part.encode() not in stored

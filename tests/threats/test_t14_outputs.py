@@ -42,7 +42,7 @@ def app_of() -> remit.Remit:
 
 
 @pytest.mark.parametrize("surface", HTTP)
-@pytest.mark.parametrize("size", [1, 100, 3000, 20_000])
+@pytest.mark.parametrize("size", [1, 20, 3000, 20_000])
 async def test_the_whole_answer_is_bounded_and_valid(surface: str, size: int):
     """All of an answer's bytes, text and structure and metadata, stay under the ceiling and are JSON.
 
