@@ -125,7 +125,7 @@ class Agent:
     async def _command(
         self, tool: str, arguments: Mapping[str, Any] | str | bytes, key: str | None
     ) -> Outcome:
-        """Run ``remit call`` in this process, as a shell would: options, standard input, exit code."""
+        """Run ``remit call`` in this process as a shell would: options, input, exit code."""
         from click.testing import CliRunner
 
         from remit.cli.root import command
@@ -306,8 +306,10 @@ class _Kept(Remit):
 
 
 class _Pipe:
-    """A writer to which nothing is said any more once it is closed: a client that is being
-    cancelled still tries to say goodbye."""
+    """A writer to which nothing is said any more once it is closed.
+
+    A client that is being cancelled still tries to say goodbye.
+    """
 
     def __init__(self, file: Any) -> None:
         self._file = file
