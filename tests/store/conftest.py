@@ -23,6 +23,12 @@ def lasting_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return url_of(request.param, tmp_path)
 
 
+@pytest.fixture(params=LASTING)
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database in which there is nothing yet."""
+    return url_of(request.param, tmp_path, fill=None)
+
+
 @pytest.fixture
 def store(url: str) -> Generator[Store]:
     """A new store, of each kind."""

@@ -22,13 +22,22 @@ EVERY = ["memory", "file", POSTGRES]
 LASTING = ["file", POSTGRES]
 
 
-def url_of(kind: str, folder: Any) -> str:
-    """Return the URL of a new store of *kind*, or skip the test where there is no server."""
+def opened(url: str) -> None:
+    """Make the tables of the store at *url*."""
+    Store.open(url).close()
+
+
+def url_of(kind: str, folder: Any, fill: Callable[[str], None] | None = opened) -> str:
+    """Return the URL of a new store of *kind*, or skip the test where there is no server.
+
+    *fill* is what PostgreSQL's was filled with, once for all tests; None leaves it empty.
+    """
     if kind == "memory":
         return "sqlite://"
     if kind == "file":
         return f"sqlite:///{folder}/remit.db"
-    url = postgres.fresh()
+    template = "template1" if fill is None else postgres.filled(fill)
+    url = None if template is None else postgres.fresh(template)
     if url is None:
         pytest.skip(MISSING)
     return url

@@ -113,7 +113,14 @@ def _postgres(url: sa.URL) -> sa.Engine:
         connection.execute(_SESSION)
         connection.commit()  # or the settings would go with the transaction
 
+    def begun(connection: sa.Connection) -> None:
+        if connection.get_execution_options().get("remit_read"):
+            # The default shows each statement another state: rows, then a head that has moved on.
+            # Said here and not to the driver, which would say READ WRITE to whoever comes next.
+            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+
     event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", begun)
     return engine
 
 

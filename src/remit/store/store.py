@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -41,10 +41,6 @@ class Store:
                 raise said(error, self.url) from error
             raise
         self._committer = Committer(engine, gate)
-        self._reading: dict[str, Any] = {"remit_read": True}
-        if engine.dialect.name == "postgresql":
-            # Its default shows each statement another state: rows, then a head that has moved on.
-            self._reading |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
     def __repr__(self) -> str:
         """Name the store without its password."""
@@ -114,7 +110,7 @@ class Store:
             # Memory has one connection, and the committer holds it.
             return self.commit_sync(work=_only_reading(work))
         try:
-            with self._engine.connect().execution_options(**self._reading) as connection:
+            with self._engine.connect().execution_options(remit_read=True) as connection:
                 return _only_reading(work)(connection)
         except (exc.SQLAlchemyError, OSError) as error:
             raise said(error, self.url) from error
