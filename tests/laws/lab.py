@@ -26,6 +26,7 @@ from remit.testing import SURFACES, Agent, agent
 __all__ = [
     "ADDRESS",
     "ASHA",
+    "CANCELLABLE",
     "DRAFT",
     "DSN",
     "EDITOR",
@@ -71,6 +72,9 @@ VALID: Mapping[str, Any] = {
     "tags": ["api"],
 }
 DRAFT = "d_asha0001"
+
+CANCELLABLE = tuple(name for name in SURFACES if name != "cli")
+"""Where a caller can go away in the middle, or make two calls at once: a command is a process."""
 
 MCP = tuple(name for name in SURFACES if name.startswith("mcp"))
 

@@ -14,7 +14,7 @@ import pytest
 
 import remit
 from remit.testing import Agent
-from tests.laws.lab import ASHA, DRAFT, RAVI, VALID, Clock, Lab, answers, running
+from tests.laws.lab import ASHA, CANCELLABLE, DRAFT, RAVI, VALID, Clock, Lab, answers, running
 
 pytestmark = pytest.mark.anyio
 
@@ -140,17 +140,17 @@ async def test_a_key_that_can_not_be_kept_is_refused(lab: Lab, key: str):
     assert lab.drafts.rows == {}
 
 
-def slow(*, effect: Any, idempotent: bool = False) -> tuple[remit.Remit, list[int], asyncio.Event]:
+def slow(*, effect: Any, idempotent: bool = False) -> tuple[remit.Remit, list[int]]:
     """An app whose tool does its work and then takes too long to say so."""
-    app, ran, never = remit.Remit("slow"), list[int](), asyncio.Event()
+    app, ran = remit.Remit("slow"), list[int]()
 
     @app.tool(effect=effect, idempotent=idempotent, timeout=0.01)
     async def work() -> int:
         ran.append(1)
-        await never.wait()
+        await asyncio.Future()  # for ever
         return 1
 
-    return app, ran, never
+    return app, ran
 
 
 @pytest.mark.parametrize("effect", ["write", "irreversible"])
@@ -159,7 +159,7 @@ async def test_a_write_that_takes_too_long_is_unknown(surface: str, effect: str)
 
     If this fails, the model repeats a payment that was made.
     """
-    app, ran, _ = slow(effect=effect)
+    app, ran = slow(effect=effect)
     async with running(app, surface) as made:
         refused = await made.call("work", {}, idempotency_key=KEY)
         assert refused.code == "outcome_unknown"
@@ -182,7 +182,7 @@ async def test_what_is_safe_to_repeat_says_so(surface: str, effect: str, idempot
 
     If this fails, an agent gives up on what only took long.
     """
-    app, ran, _ = slow(effect=effect, idempotent=idempotent)
+    app, ran = slow(effect=effect, idempotent=idempotent)
     async with running(app, surface) as made:
         refused = await made.call("work", {})
         assert refused.code == "timeout"
@@ -216,6 +216,7 @@ async def test_a_sync_tools_deadline_holds_too(surface: str):
             go.set()
 
 
+@pytest.mark.parametrize("surface", CANCELLABLE)
 async def test_a_second_call_while_the_first_runs_waits_its_turn(surface: str):
     """While the first call under a key runs, the second is told so; there is one effect.
 
@@ -266,19 +267,20 @@ async def cancelled(made: Agent, inside: asyncio.Event, **options: Any) -> None:
             await asyncio.to_thread(lambda: None)
 
 
+@pytest.mark.parametrize("surface", CANCELLABLE)
 async def test_a_cancelled_write_is_unknown_under_its_key(surface: str):
     """A call that was cancelled in its effect is unknown: recorded, and not run again under its key.
 
     If this fails, cancel and retry is two effects, or a rollback that never was.
     """
     app, ran = remit.Remit("cancel"), list[int]()
-    inside, never = asyncio.Event(), asyncio.Event()
+    inside = asyncio.Event()
 
     @app.tool(effect="write")
     async def work() -> None:
         ran.append(1)
         inside.set()
-        await never.wait()
+        await asyncio.Future()  # for ever
 
     async with running(app, surface) as made:
         await cancelled(made, inside, idempotency_key=KEY)
@@ -288,18 +290,19 @@ async def test_a_cancelled_write_is_unknown_under_its_key(surface: str):
         assert ran == [1]
 
 
+@pytest.mark.parametrize("surface", CANCELLABLE)
 async def test_a_cancelled_read_is_only_cancelled(surface: str):
     """A cancelled read is recorded as cancelled, once, and hurts nothing.
 
     If this fails, every closed window is an alarm.
     """
     app = remit.Remit("cancel")
-    inside, never = asyncio.Event(), asyncio.Event()
+    inside = asyncio.Event()
 
     @app.tool(effect="read")
     async def work() -> None:
         inside.set()
-        await never.wait()
+        await asyncio.Future()  # for ever
 
     @app.tool(effect="read")
     def stand() -> str:
@@ -317,13 +320,13 @@ async def test_an_effect_whose_process_died_is_unknown(surface: str, tmp_path: P
     If this fails, nobody ever learns of the half-done effect, or a restart does it again.
     """
     app, ran = remit.Remit("dies"), list[int]()
-    inside, never = asyncio.Event(), asyncio.Event()
+    inside = asyncio.Event()
 
     @app.tool(effect="write", timeout=5)
     async def work() -> None:
         ran.append(1)
         inside.set()
-        await never.wait()
+        await asyncio.Future()  # for ever
 
     clock, store = Clock(), f"sqlite:///{tmp_path}/remit.db"
     dead = app.replaced(clock=clock, store=store, deps=None)
