@@ -83,7 +83,9 @@ class Projection:
             where = _not_finite(value) or type(error).__name__
             raise ResultError(f"the handler's result has no JSON form: {where}") from error
         size = len(written)
-        if size * _COPIES <= self.ceiling or self._wire(data) <= self.ceiling:
+        if size * _COPIES <= self.ceiling or (
+            size < self.ceiling and self._wire(data) <= self.ceiling
+        ):
             return data, ""
         if self.content:
             raise _too_large(size, self.ceiling)
@@ -100,6 +102,9 @@ class Projection:
         cap = max(_SHORTEST, self.ceiling // (8 * _COPIES))
         made, longest = data, _longest_list(data)
         kept, length = longest, cap
+        # What no cut makes fit, such as a great many keys, is not worth trying all of them on.
+        if self._wire(_cut(data, 1, _SHORTEST)) > self.ceiling:
+            raise _too_large(size, self.ceiling)
         for kept, length in _ever_less(longest, cap):
             made = _cut(data, kept, length)
             if self._wire(made) <= self.ceiling:

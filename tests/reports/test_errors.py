@@ -617,9 +617,10 @@ def test_fr_065_the_mapping_is_checked_where_it_is_declared():
         {"Closed": remit.Refused("closed")},
         {Closed: "closed"},
         {Closed: remit.Refused("internal")},
-        {Closed: remit.Refused("ok")},
     ]
     for errors in wrong:
         with pytest.raises(remit.DeclarationError, match="errors"):
             app.tool(effect="read", errors=errors)(sell)
+    with pytest.raises(ValueError, match="succeeded"):
+        remit.Refused("ok")
     assert MCPError not in app.tools
