@@ -11,32 +11,39 @@ from pathlib import Path
 
 from benchmarks import http, inprocess, listing
 
+_INTRODUCTION = """\
+Medians of rounds that take every contender in turn ({about}). Ratios hold across machines better
+than times do; `make bench` takes them anew.
+"""
+
 RESULTS = Path(__file__).with_name("results.md")
 
 
 def _table(title: str, note: str, found: Mapping[str, float], unit: str) -> str:
+    """Return one section of the page."""
     rows = "\n".join(f"| {name} | {value:.2f} |" for name, value in found.items())
     return f"## {title}\n\n{note}\n\n| what | {unit} |\n|---|---|\n{rows}\n"
 
 
 async def main() -> None:
     """Run every benchmark once and write the results down."""
-    about = f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    about = f"{python}, {os.cpu_count()} cores, {sys.platform}"
     parts = [
         "# Benchmark results\n",
-        f"Medians of rounds that take every contender in turn ({about}, {sys.platform}). "
-        "Ratios hold across machines better than times do; `make bench` takes them anew.\n",
+        _INTRODUCTION.format(about=about),
         _table(
             "A call in this process",
-            "Ratio to *bare*: pydantic's parse, an awaited function and a dump. Budget: at most 5 with the "
-            "row handed to the writer.",
+            "Ratio to *bare*: pydantic's parse, an awaited function and a dump. Budget: at most 5\n"
+            "with the row handed to the writer.",
             await inprocess.measured(),
             "ratio to bare",
         ),
         _table(
             "MCP over streamable HTTP, 8 clients",
-            "Calls per second, ratio to the SDK's bare low-level server with JSON responses. remit verifies "
-            "a token and writes an audit row for each call. Budget: at least 0.95, and at least 2 × FastMCP.",
+            "Calls per second, ratio to the SDK's bare low-level server with JSON responses.\n"
+            "remit checks a token and writes an audit row for each call, and the others do not.\n"
+            "Budget: at least 0.95, and at least 2 × FastMCP.",
             await http.measured(),
             "ratio to low-level",
         ),

@@ -56,7 +56,8 @@ async def _captured(path: str) -> tuple[dict[str, str], bytes]:
         served.router.lifespan_context(served),
         httpx2.AsyncClient(transport=httpx2.ASGITransport(watched)) as http,
         Client(
-            streamable_http_client(f"http://127.0.0.1:8000{path}", http_client=http), mode="2026-07-28"
+            streamable_http_client(f"http://127.0.0.1:8000{path}", http_client=http),
+            mode="2026-07-28",
         ) as client,
     ):
         await client.call_tool("echo", servers.RAW)
@@ -122,7 +123,8 @@ async def measured(*, count: int = 7, seconds: float = 1.0) -> dict[str, float]:
                 head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
                 request = f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
                 until = time.perf_counter() + seconds
-                answers = await asyncio.gather(*(_one(port, request, until) for _ in range(CLIENTS)))
+                sockets = (_one(port, request, until) for _ in range(CLIENTS))
+                answers = await asyncio.gather(*sockets)
                 if index:
                     rates[kind].append(sum(answers) / seconds)
     finally:

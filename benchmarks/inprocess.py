@@ -1,4 +1,4 @@
-"""One guarded call in this process, against a bare one and against other servers' own tool paths."""
+"""One guarded call in this process, against a bare one and other servers' own tool paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from benchmarks.measure import ratios, rounds
 
 Title = Annotated[str, Field(min_length=1, max_length=160)]
 RAW: dict[str, Any] = {"title": "Retry budgets for flaky APIs", "n": 3}
-CLAIMS = {"sub": "u_asha", "iss": "https://idp.example", "client_id": "host", "scope": "drafts:write"}
+CLAIMS = {
+    "sub": "u_asha",
+    "iss": "https://idp.example",
+    "client_id": "host",
+    "scope": "drafts:write",
+}
 
 
 class Arguments(BaseModel):
@@ -78,7 +83,7 @@ async def measured(count: int = 9) -> dict[str, float]:
     """Return the median ratios to the bare call."""
     logging.getLogger("fastmcp").setLevel(logging.ERROR)
     handed = app.replaced()
-    handed._store = Handed()  # noqa: SLF001  # the seam of this measurement
+    handed._lifetime._store = Handed()  # noqa: SLF001 - the seam of this measurement
     full = app.replaced()
     server = MCPServer("bench")
     server.tool(name="echo")(echo)
@@ -89,7 +94,7 @@ async def measured(count: int = 9) -> dict[str, float]:
     taken = await rounds(
         {
             "bare": (bare, 3000),
-            "remit, row handed to the writer": (lambda: handed.call("echo", RAW, claims=CLAIMS), 3000),
+            "remit, row handed over": (lambda: handed.call("echo", RAW, claims=CLAIMS), 3000),
             "remit, row written (memory)": (lambda: full.call("echo", RAW, claims=CLAIMS), 300),
             "mcp low-level handler": (low_level(), 3000),
             "MCPServer.call_tool": (lambda: server.call_tool("echo", RAW), 1000),

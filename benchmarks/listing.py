@@ -45,7 +45,8 @@ async def measured(tools: int = 500, calls: int = 300) -> dict[str, float]:
         async with Client(server, mode=mode, cache=None) as client:
             for _ in range(calls // 30):
                 listed = await client.session.send_request(
-                    types.ListToolsRequest(params=types.PaginatedRequestParams()), types.ListToolsResult
+                    types.ListToolsRequest(params=types.PaginatedRequestParams()),
+                    types.ListToolsResult,
                 )
             assert len(listed.tools) == tools
         found[mode] = statistics.median(spent[1:])

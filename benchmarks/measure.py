@@ -17,7 +17,9 @@ async def microseconds(once: Once, *, calls: int) -> float:
     return (time.perf_counter() - begun) / calls * 1e6
 
 
-async def rounds(contenders: Mapping[str, tuple[Once, int]], *, count: int) -> dict[str, list[float]]:
+async def rounds(
+    contenders: Mapping[str, tuple[Once, int]], *, count: int
+) -> dict[str, list[float]]:
     """Return each contender's times, one per round; a warm-up round is not counted.
 
     Args:

@@ -25,7 +25,10 @@ class _OneToken:
 
 
 def _low_level() -> Any:
-    schema = {"type": "object", "properties": {"title": {"type": "string"}, "n": {"type": "integer"}}}
+    schema = {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "n": {"type": "integer"}},
+    }
 
     async def on_list(ctx: Any, params: Any) -> types.ListToolsResult:
         tool = types.Tool(name="echo", input_schema=schema)

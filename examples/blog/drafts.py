@@ -30,7 +30,7 @@ MOVES: Final[dict[tuple[Status, Move], Status]] = {
 """Every move there is. Whoever wants to know whether a draft can be edited asks this table."""
 
 
-class Moved(Exception):  # noqa: N818 - what has happened to the post, not an error of anyone
+class Moved(Exception):
     """The post is not, or no longer, where this move begins."""
 
 

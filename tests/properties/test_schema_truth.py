@@ -126,7 +126,7 @@ def _containers(types: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
         types.map(lambda t: list[t]),
         types.map(lambda t: dict[str, t]),
-        types.map(lambda t: Optional[t]),  # noqa: UP045
+        types.map(lambda t: Optional[t]),
         st.tuples(types, types).map(lambda p: tuple[p[0], p[1]]),
         types.map(lambda t: tuple[t, ...]),
         st.sampled_from([str, int]).map(lambda t: set[t]),
@@ -271,7 +271,7 @@ def test_the_parser_accepts_exactly_what_the_schema_accepts(case: Any) -> None:
 def test_any_input_gives_a_value_or_a_refusal_and_nothing_else(raw: Any) -> None:
     """If this fails, some input ends a call in an exception of ours."""
 
-    def tool(a: int, b: list[str] = [], c: Node | None = None) -> None:  # noqa: B006
+    def tool(a: int, b: list[str] = [], c: Node | None = None) -> None:
         """Take some arguments."""
 
     made = declared(tool, Options(effect="write"), scope=globals())
