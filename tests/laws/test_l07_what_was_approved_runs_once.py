@@ -285,6 +285,7 @@ async def test_a_process_killed_after_its_claim_leaves_unknown(lab: Lab):
     assert lab.audit()[-1].outcome == "outcome_unknown"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["version", "schema", "approvers"])
 async def test_a_tool_that_changed_since_supersedes(tmp_path: Path, surface: str, change: str):
     """A request filed with one version of the tool doesn't run in another.

@@ -112,7 +112,13 @@ OUTCOMES: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "code"), OUTCOMES, ids=[f"{t} {c}" for t, _, c in OUTCOMES]
+    ("tool", "arguments", "code"),
+    [
+        pytest.param(
+            *one, id=f"{one[0]} {one[2]}", marks=pytest.mark.slow if one[0] == "huge" else ()
+        )
+        for one in OUTCOMES
+    ],
 )
 async def test_every_outcome_has_exactly_one_row(
     surface: str, tool: str, arguments: dict[str, Any], code: str

@@ -314,6 +314,7 @@ async def test_a_cancelled_read_is_only_cancelled(surface: str):
         assert (await made.call("stand", {})).ok
 
 
+@pytest.mark.slow
 async def test_an_effect_whose_process_died_is_unknown(surface: str, tmp_path: Path):
     """An intent that never got its outcome is found at the next start and named unknown, not run.
 

@@ -41,6 +41,7 @@ def app_of() -> remit.Remit:
     return app
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("surface", HTTP)
 @pytest.mark.parametrize("size", [1, 20, 3000, 20_000])
 async def test_the_whole_answer_is_bounded_and_valid(surface: str, size: int):
