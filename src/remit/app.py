@@ -107,7 +107,7 @@ class Remit:
     def _assembled(self) -> None:
         """Put the path and the approvals on the app's present surroundings."""
         around = self._lifetime
-        self.approvals = Approvals(
+        self.approvals: Approvals = Approvals(
             store=around.store,
             tools=self._tools,
             execute=self._approved,

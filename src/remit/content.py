@@ -7,7 +7,7 @@ doesn't fit is refused.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,7 +17,9 @@ __all__ = ["Audio", "Block", "Content", "Embedded", "Image", "Text", "TextResour
 class Block(BaseModel):
     """What all blocks share: closed objects with the wire's own spelling."""
 
-    model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", serialize_by_alias=True, validate_by_name=True
+    )
 
 
 class Text(Block):

@@ -159,7 +159,7 @@ class Refused(Exception):
         self.code = code
         self.message = message
         self.issues: list[Issue] = list(issues[:MAX_ISSUES])
-        self.more = more + max(0, len(issues) - MAX_ISSUES)
+        self.more: int = more + max(0, len(issues) - MAX_ISSUES)
         self.retry_after = retry_after
         self.reference = reference
         self.meta: Mapping[str, Any] = meta or {}

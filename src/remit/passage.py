@@ -96,8 +96,8 @@ class Passage:
         self.client = client
         self.key = key
         self.link = link
-        self.id = os.urandom(16).hex()
-        self.begun = time.perf_counter()
+        self.id: str = os.urandom(16).hex()
+        self.begun: float = time.perf_counter()
 
     @property
     def arguments(self) -> dict[str, Any]:

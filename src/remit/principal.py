@@ -7,7 +7,7 @@ to an argument, a session or a default person.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, cast
+from typing import Annotated, ClassVar, cast
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -47,7 +47,9 @@ class Principal(BaseModel):
         roles: ``roles``, what a person may approve.
     """
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", hide_input_in_errors=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, strict=True, extra="ignore", hide_input_in_errors=True
+    )
 
     subject: str = Field(validation_alias="sub", min_length=1, max_length=512)
     issuer: str = Field(default="", validation_alias="iss", max_length=2048)

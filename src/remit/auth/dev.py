@@ -45,7 +45,9 @@ class Dev:
 
         self._key = Ed25519PrivateKey.generate()
         self.public: dict[str, Any] = json.loads(OKPAlgorithm.to_jwk(self._key.public_key()))
-        self.verifier = JWT(issuer=issuer, audience=audience, key=self.public, algorithms=["EdDSA"])
+        self.verifier: JWT = JWT(
+            issuer=issuer, audience=audience, key=self.public, algorithms=["EdDSA"]
+        )
 
     def __repr__(self) -> str:
         """Say that it is one, and nothing of its key."""

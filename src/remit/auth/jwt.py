@@ -64,8 +64,8 @@ class JWT:
         cooldown: float = 30.0,
     ) -> None:
         pyjwt = library()
-        self.issuer = _text("issuer", issuer, "https://id.example.com")
-        self.audience = _text("audience", audience, "https://api.example.com/mcp")
+        self.issuer: str = _text("issuer", issuer, "https://id.example.com")
+        self.audience: str = _text("audience", audience, "https://api.example.com/mcp")
         if (key is None) == (jwks_url is None):
             which = "both are given" if key is not None else "neither is given"
             raise DeclarationError(

@@ -295,7 +295,7 @@ def _given(values: Mapping[str, Any], parts: Mapping[str, _Part]) -> list[spelli
     return given
 
 
-call = _Call(
+call: click.Command = _Call(
     "call",
     callback=_called,
     help=_TEXT,

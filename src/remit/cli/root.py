@@ -72,5 +72,6 @@ def command() -> None:
     log_to_stderr()
 
 
-for subcommand in (serve, call, tools, approvals, audit, completion):
-    command.add_command(subcommand)
+_COMMANDS: tuple[click.Command, ...] = (serve, call, tools, approvals, audit, completion)
+for _one in _COMMANDS:
+    command.add_command(_one)

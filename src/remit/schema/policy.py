@@ -38,7 +38,7 @@ class SchemaError(Exception):
     """A type that a tool can't take truthfully: says where in it, and the mend."""
 
     def __init__(self, path: tuple[str, ...], text: str) -> None:
-        self.path = ".".join(path)
+        self.path: str = ".".join(path)
         self.text = text
         super().__init__(f"{self.path}: {text}" if self.path else text)
 

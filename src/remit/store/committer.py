@@ -43,11 +43,11 @@ class Unit:
         work: Work | None,
         loop: asyncio.AbstractEventLoop | None,
     ) -> None:
-        self.rows = rows
-        self.work = work
-        self.loop = loop
+        self.rows: Sequence[Recordable | Callable[[], Recordable]] = rows
+        self.work: Work | None = work
+        self.loop: asyncio.AbstractEventLoop | None = loop
         self.future: asyncio.Future[Any] | None = None if loop is None else loop.create_future()
-        self.done = threading.Event() if loop is None else None
+        self.done: threading.Event | None = threading.Event() if loop is None else None
         self.result: Any = None
         self.error: BaseException | None = None
 

@@ -28,7 +28,7 @@ class Store:
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
-        self.url = shown(str(engine.url))
+        self.url: str = shown(str(engine.url))
         self._memory = in_memory(engine.url)
         self._gate = gate = Gate(engine)
         try:

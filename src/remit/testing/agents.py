@@ -7,7 +7,9 @@ import contextlib
 import json
 import os
 import sys
+import threading
 import types
+import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -34,6 +36,7 @@ SURFACES: Final = (
 )
 """The surfaces there are. MCP is spoken in both eras: 2026-07-28, and with *legacy* 2025-11-25."""
 
+_ONE_COMMAND: Final = threading.Lock()
 _TOKEN: Final = "token-of-the-principal-under-test"  # noqa: S105 - no secret: only this kit takes it
 _ADDRESS: Final = "http://127.0.0.1:8000"
 
@@ -132,17 +135,23 @@ class Agent:
 
         kept = _Kept.__new__(_Kept)
         kept.__dict__ = self.app.__dict__
-        module = types.ModuleType(f"remit_under_test_{id(self)}")
+        module = types.ModuleType(f"remit_under_test_{uuid.uuid4().hex}")
         module.__dict__["app"] = kept
         options = ["--claims", json.dumps(self.claims)] if self.claims is not None else []
         if key is not None:
             options += ["--idempotency-key", key]
         text = arguments if isinstance(arguments, str | bytes) else json.dumps(dict(arguments))
         words = ["call", "--json-output", "--json", "-", *options, f"{module.__name__}:app", tool]
+
+        def invoked() -> Any:
+            # A command's output is the whole process's, so that one runs at a time.
+            with _ONE_COMMAND:
+                return CliRunner().invoke(command, words, input=text)
+
         sys.modules[module.__name__] = module
         try:
             # The command runs a loop of its own, and so needs a thread of its own.
-            ended = await asyncio.to_thread(CliRunner().invoke, command, words, input=text)
+            ended = await asyncio.to_thread(invoked)
         finally:
             del sys.modules[module.__name__]
         if ended.exception is not None and not isinstance(ended.exception, SystemExit):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 try:
     import mcp.server  # noqa: F401  # pyright: ignore[reportUnusedImport] - says early what is missing
-except ImportError as error:
-    raise ImportError("the MCP surface needs the MCP SDK: pip install 'remit[mcp]'") from error
+except ImportError as _missing:
+    raise ImportError("the MCP surface needs the MCP SDK: pip install 'remit[mcp]'") from _missing
 
 from remit.surfaces.mcp.hosting import HttpApp, HttpOptions, http_app, serving, stdio
 from remit.surfaces.mcp.server import IDEMPOTENCY_KEY, server

@@ -134,6 +134,11 @@ class _Endpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
+        """Take requests until the block ends.
+
+        Raises:
+            RuntimeError: If it takes them already.
+        """
         if self._manager is not None:
             raise RuntimeError("this MCP app runs already: give each server process its own")
         manager = StreamableHTTPSessionManager(**self._options)

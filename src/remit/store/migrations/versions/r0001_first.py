@@ -38,6 +38,7 @@ def _moment(*names: str, nullable: bool = False) -> list[sa.Column[float]]:
 
 
 def upgrade() -> None:
+    """Make the first tables."""
     op.create_table(
         "audit",
         sa.Column("chain", sa.Text, primary_key=True),
