@@ -9,9 +9,18 @@ import pytest
 
 from remit.audit import Audit
 from remit.store import Store
+from tests.store import postgres
 from tests.store.parts import EVERY, LASTING, record, url_of
 
 ROWS = 7
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _server_ended() -> Generator[None]:
+    """End the server with the session: xdist ends its workers before atexit has tidied up."""
+    yield
+    if postgres.server.cache_info().currsize and (running := postgres.server()) is not None:
+        running.end()
 
 
 @pytest.fixture(params=EVERY)

@@ -90,7 +90,9 @@ class Server:
         self._process.wait(20)
 
     def end(self) -> None:
-        """End the server and remove what it kept."""
+        """End the server and remove what it kept; once is enough."""
+        if self._process.poll() is not None:
+            return
         self.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
