@@ -49,7 +49,7 @@ async def main() -> None:
         ),
         _table(
             "tools/list of 500 tools",
-            "The server's own time for one answer, by protocol era. Budget: 0.1 ms.",
+            "Server time for one answer, by protocol era. Budget: 0.1 ms of ours.",
             await listing.measured(),
             "milliseconds",
         ),

@@ -144,7 +144,8 @@ def _unlike_json(value: Any, path: tuple[str | int, ...], depth: int) -> Issue |
     for key, item in value.items() if kind is dict else enumerate(value):
         if kind is dict and (type(key) is not str or not (key.isascii() or _encodable(key))):
             return Issue(dotted(path), "invalid_key", "keys are texts")
-        if type(item) is str and item.isascii():
+        below = type(item)  # pyright: ignore[reportUnknownVariableType]
+        if (below is str and item.isascii()) or below is int or below is bool or item is None:
             continue  # most values, without a call for each
         if found := _unlike_json(item, (*path, key), depth + 1):
             return found
@@ -218,9 +219,14 @@ class Parser:
             Refused: ``invalid_arguments`` with what is wrong and where, and no value.
         """
         value = raw
-        if isinstance(raw, str | bytes):
-            value, text = read(raw), encode(raw)
+        if type(raw) is not dict:
+            if isinstance(raw, str | bytes):
+                value, text = read(raw), encode(raw)
+            elif isinstance(raw, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - as promised
+                value = dict(raw)
         issue = check(value)
+        if issue is None and text is None:
+            text = encode(value)
         if issue is None and text is None:
             issue = Issue(ROOT, "json_type", "the arguments refer to themselves")
         if issue is not None:
@@ -237,9 +243,8 @@ class Parser:
         repaired: list[str] = []
         original: list[Mapping[str, Any]] | None = None
         sent = raw
-        for _ in range(
-            4
-        ):  # a repaired text may hold another; each round must mend all that is wrong
+        # A repaired text may hold another; each round must mend all that is wrong.
+        for _ in range(4):
             values, given, errors = self._run(raw, text)
             if not errors:
                 gone = tuple(self.unbound(raw, values)) if self.unbound else ()

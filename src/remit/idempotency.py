@@ -25,6 +25,7 @@ __all__ = [
     "claim",
     "digest",
     "finish",
+    "is_key",
     "orphans",
     "release",
     "replayed",
@@ -41,6 +42,14 @@ def digest(arguments: Any) -> str:
     """Return the SHA-256 of *arguments* as canonical JSON: sorted keys, no spaces, UTF-8."""
     text = json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_key(text: object) -> bool:
+    """Tell whether *text* can be a key: 1 to 255 printable ASCII characters.
+
+    What every store and every log keeps alike; a NUL or a lone surrogate is refused by some.
+    """
+    return type(text) is str and 0 < len(text) <= MAX_KEY and text.isascii() and text.isprintable()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ __all__ = ["RUN_STAGES", "STAGES", "Path", "Stage"]
 MAX_ARGUMENT_BYTES: Final = 1024 * 1024  # largest real arguments in public tool calls: 9 KiB
 
 _ALONE: Final = Link()
+_ENDS: Final = (Ok, Refused)  # a union would be made anew at every stage
 _log = logging.getLogger("remit")
 
 
@@ -104,7 +105,7 @@ class Path:
                 said = stage(self, passage)
                 if said is None:
                     continue
-                outcome = said if isinstance(said, Ok | Refused) else await said
+                outcome = said if isinstance(said, _ENDS) else await said
                 if outcome is not None:
                     break
             else:
@@ -212,8 +213,8 @@ class Path:
         if p.text is not None and len(p.text) > self._max_argument_bytes:
             text = f"The arguments have more than {self._max_argument_bytes} bytes. Send less."
             return Refused("too_large", text, issues=[Issue("(root)", "too_large")])
-        if p.key is not None and not (type(p.key) is str and 0 < len(p.key) <= idempotency.MAX_KEY):
-            text = f"An idempotency key is a text of 1 to {idempotency.MAX_KEY} characters."
+        if p.key is not None and not idempotency.is_key(p.key):
+            text = f"An idempotency key has 1 to {idempotency.MAX_KEY} printable ASCII characters."
             issue = Issue("(idempotency key)", "string_type")
             return Refused("invalid_arguments", text, issues=[issue])
         if p.tool.limit is None:

@@ -124,7 +124,9 @@ async def test_what_is_no_object_stands_under_result(era: str, data: Any) -> Non
 
 
 async def test_what_was_cut_or_dropped_is_said_to_model_and_program(era: str) -> None:
-    got = await called(FakeApp(Ok({}, more=True, ignored=("body.x",))), era)
+    got = await called(
+        FakeApp(Ok({}, more=True, ignored=("body.x",), notice="Ask for the next page.")), era
+    )
     said = json.loads(got.content[1].text)
     assert said["ignored"] == ["body.x"]
     assert "next page" in said["more"]
