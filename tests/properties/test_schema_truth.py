@@ -11,6 +11,7 @@ import uuid
 from typing import Annotated, Any, Literal, Optional, Union
 
 import jsonschema_rs
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -241,8 +242,11 @@ def cases(draw: st.DrawFn) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     )
 
 
+# pydantic warns of a closed TypedDict inside a model that says otherwise; remit keeps both.
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.TypedDictExtraConfigWarning")
+@pytest.mark.slow
 @given(cases())
-@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_parser_accepts_exactly_what_the_schema_accepts(case: Any) -> None:
     """If this fails, a caller is refused what the schema allows, or allowed what it refuses."""
     tool, schema, raw = case

@@ -44,6 +44,7 @@ FORMS: Final = {
 DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
 
 _DECIMAL = re.compile(DECIMAL.replace("$", r"\Z"))
+_EXACT: Final = 2**53
 _NO_JSON: Final = frozenset({"callable", "generator", "is-instance", "is-subclass", "complex"})
 
 
@@ -82,6 +83,8 @@ def _exact(node: Node, path: tuple[str, ...]) -> Node:
         return {**core_schema.chain_schema([form, _core(node)]), **ref}
     if kind == "decimal":
         return _before(_decimal_text, node)
+    if kind == "float":
+        return _before(_kept_by_a_double, node)
     if kind == "literal" and not all(isinstance(value, str) for value in node["expected"]):
         return _before(_same_type(tuple(node["expected"]), node["type"]), node)
     if kind == "enum" and not all(isinstance(member.value, str) for member in node["members"]):
@@ -124,6 +127,18 @@ def _one_name(names: list[list[str]]) -> Any:
 
 def _present(names: list[str], value: object) -> list[str]:
     return [name for name in names if name in value] if isinstance(value, dict) else []
+
+
+def _kept_by_a_double(value: Any) -> Any:
+    """Refuse an integer that a double would change (RFC 7493 section 2.2): 2**53 + 1 and its like."""
+    if type(value) is int and not -_EXACT <= value <= _EXACT:
+        try:
+            same = int(float(value)) == value
+        except OverflowError:
+            same = False
+        if not same:
+            raise PydanticCustomError("float_inexact", "Input should be a number a double can hold")
+    return value
 
 
 def _decimal_text(value: Any) -> Any:
