@@ -130,7 +130,7 @@ def _present(names: list[str], value: object) -> list[str]:
 
 
 def _kept_by_a_double(value: Any) -> Any:
-    """Refuse an integer that a double would change (RFC 7493 section 2.2): 2**53 + 1 and its like."""
+    """Refuse an integer that a double would change, such as 2**53 + 1 (RFC 7493 section 2.2)."""
     if type(value) is int and not -_EXACT <= value <= _EXACT:
         try:
             same = int(float(value)) == value
