@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Literal
+from typing import Any, Final, Generic, Literal, Self
 
 from typing_extensions import TypeVar
 
@@ -42,6 +42,8 @@ CODES: Final = frozenset(
         "conflict",
         "in_progress",
         "input_required",
+        "superseded",
+        "invalid_decision",
         "rate_limited",
         "too_large",
         "timeout",
@@ -163,6 +165,14 @@ class Refused(Exception):
         self.retry_after = retry_after
         self.reference = reference
         self.meta: Mapping[str, Any] = meta or {}
+
+    def about(self, call_id: str) -> Self:
+        """Return a copy that names its call: an author may raise one refusal in many calls."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.args = self.args
+        made.meta = {**self.meta, "call_id": call_id}
+        return made
 
     @property
     def ok(self) -> Literal[False]:

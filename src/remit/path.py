@@ -122,7 +122,7 @@ class Path:
             raise
         except StoreError as error:
             outcome = failure.no_store(passage, error)
-        except BaseException as error:  # noqa: BLE001 - SystemExit of a handler ends its own call alone
+        except BaseException as error:  # noqa: BLE001 - SystemExit in a tool ends its own call alone
             outcome = failure.failed(passage, error)
         return await self._recorded(passage, outcome)
 
@@ -322,6 +322,8 @@ class Path:
             raise
         except Exception as error:  # noqa: BLE001 - a bug of ours must not let an outcome out unrecorded
             outcome = failure.failed(p, error)
+        if isinstance(outcome, Refused):
+            outcome = outcome.about(p.id)
         for hook in self._after:
             try:
                 told = hook(p.event(outcome))

@@ -1,6 +1,6 @@
 """What goes back: declared fields only, exact, clipped, and bounded as a whole (law L9).
 
-A handler may return its whole row. The result's type picks the fields and holds each value to its
+A tool may return its whole row. The result's type picks the fields and holds each value to its
 declared type; the ceiling cuts lists and texts until the JSON fits, still whole and still valid.
 """
 
@@ -46,7 +46,7 @@ class Projection:
 
     Attributes:
         schema: The result's own JSON Schema.
-        validator: Holds what the handler returned to the declared type, and drops the rest.
+        validator: Holds what the tool's code returned to the declared type, and drops the rest.
         serializer: Writes it as JSON.
         ceiling: The most bytes that the whole answer may have.
         content: True if the result is content blocks, which are sent as they are or not at all.
@@ -74,14 +74,14 @@ class Projection:
                     include_url=False, include_input=False, include_context=False
                 )[:5]
             )
-            text = f"the handler's result is not what the tool declares: {wrong}"
+            text = f"the result is not what the tool declares: {wrong}"
             raise ResultError(text) from None
         try:
             written = self.serializer.to_json(value, by_alias=True, warnings="error")
             data = from_json(written, allow_inf_nan=False)
         except (ValueError, TypeError, RecursionError) as error:
             where = _not_finite(value) or type(error).__name__
-            raise ResultError(f"the handler's result has no JSON form: {where}") from error
+            raise ResultError(f"the result has no JSON form: {where}") from error
         size = len(written)
         if size * _COPIES <= self.ceiling or (
             size < self.ceiling and self._wire(data) <= self.ceiling
@@ -111,12 +111,11 @@ class Projection:
                 break
         if self._wire(made) > self.ceiling or not self._holds(made):
             raise _too_large(size, self.ceiling)
-        items = f"lists to {kept} of {longest} items, " if kept < longest else ""
-        notice = (
-            f"Cut to fit {self.ceiling} bytes of {size}: {items}texts to {length} characters. "
-            "Ask for less, or for the next page."
-        )
-        return made, notice
+        cuts = [f"lists to {kept} of {longest} items"] if kept < longest else []
+        if any(isinstance(item, str) and len(item) > length for item in _every(data)):
+            cuts.append(f"texts to {length} characters")
+        what = f"Cut to fit {self.ceiling} bytes of {size}: {', '.join(cuts)}. "
+        return made, what + "Ask for less, or for the next page."
 
     def _holds(self, data: Any) -> bool:
         try:
@@ -208,7 +207,7 @@ def projection(
     """Return how results of type *annotation* leave.
 
     Args:
-        annotation: The handler's return type.
+        annotation: The return type of the tool's code.
         ceiling: The most bytes of a whole answer.
         wrap: Makes the declaration's error of what is wrong with the type.
     """

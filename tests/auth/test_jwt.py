@@ -338,7 +338,7 @@ async def test_keys_outlive_an_issuer_that_is_down_for_a_day_and_no_longer() -> 
 @pytest.mark.parametrize(
     "body",
     [b"", b"nonsense", b"[]", b"{}", b'{"keys": 7}', b'{"keys": "abc"}', b'{"keys": [7]}'],
-    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+    ids=str,
 )
 async def test_an_answer_that_is_no_key_set_gives_no_key(issuer: Issuer, body: bytes) -> None:
     issuer.body = body

@@ -127,6 +127,7 @@ def bound_digest(row: Mapping[str, Any]) -> str:
             "tool",
             "tool_version",
             "schema_digest",
+            "principal",
             "issuer",
             "subject",
             "client",

@@ -7,6 +7,7 @@ person saw. The frozen bytes run, never a copy that anyone sends again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 import time
@@ -337,8 +338,8 @@ class Approvals:
             client=row["client"],
             surface="approvals",
             outcome=outcome,
-            rule=rule,
-            arguments_digest=row["digest"],
+            rule=f"{rule}; digest {row['digest']}".lstrip("; "),
+            arguments_digest=hashlib.sha256(row["arguments"]).hexdigest(),
             resources=tuple(json.loads(row["resources"])),
             ignored=(),
             repaired=(),

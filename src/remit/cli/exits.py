@@ -36,7 +36,11 @@ EXITS: Final = (
         ("internal", "store_unavailable", "input_required"),
         "failed inside, or refused by the tool with a code of its own",
     ),
-    Exit(2, ("invalid_arguments",), "the arguments don't fit, or the command line can't be read"),
+    Exit(
+        2,
+        ("invalid_arguments", "invalid_decision"),
+        "the arguments don't fit, or the command line can't be read",
+    ),
     # Not 0: `remit call … && next` must not go on as if the thing were done.
     Exit(3, ("awaiting_approval",), "nothing has happened yet: a person decides"),
     Exit(4, ("not_found", "unknown_tool"), "there is no such tool or record for you"),
