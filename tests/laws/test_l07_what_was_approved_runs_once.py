@@ -359,6 +359,30 @@ async def test_the_run_is_as_the_requester_with_the_frozen_arguments(surface: st
         assert got == [("u_asha", "ravi", 3, ["x"])]
 
 
+async def test_a_request_whose_claims_were_rewritten_runs_as_nobody(surface: str):
+    """The claims of the one who asked are bound, even where no record's rule would notice.
+
+    If this fails, whoever reaches the table makes an agreed call anybody's.
+    """
+    app, got = remit.Remit("claims"), list[Any]()
+
+    @app.tool(effect="write", approval=remit.Approval(approvers={"editor"}))
+    def pay(call: remit.Call, cents: int) -> None:
+        got.append(call.principal.subject)
+
+    async with running(app, surface, principal=ASHA) as made:
+        assert (await made.call("request_pay", {"cents": 3})).ok
+        (request,) = await made.app.approvals.waiting()
+        await made.app.approvals.decide(
+            request.id, "approve", approver=EDITOR, digest=request.digest, run=False
+        )
+        boss = sa.update(requests).values(principal='{"sub": "u_boss", "scope": "admin"}')
+        await made.app.store.commit(work=lambda connection: connection.execute(boss))
+        await made.app.approvals.sweep()
+        assert got == []
+        assert (await made.app.approvals.get(request.id)).state == "superseded"
+
+
 async def test_answers_come_in_any_order(lab: Lab):
     """Each decision runs its own request and no other.
 
