@@ -15,12 +15,12 @@ from typing_extensions import Unpack
 from remit.approvals import Approvals, Compare
 from remit.audit import Audit
 from remit.call import Call, Link, Progress
-from remit.contract import DeclarationError, Tool
+from remit.contract import DeclarationError, Tool, no_others
 from remit.declaration import declared
 from remit.lifetime import Lifespan, Lifetime, given
 from remit.limits import Limits
 from remit.listing import Listed, Listing
-from remit.options import Options, ToolOptions, no_others
+from remit.options import Options, ToolOptions
 from remit.outcome import Outcome, Refused
 from remit.passage import Event, Passage
 from remit.path import MAX_ARGUMENT_BYTES, Path
@@ -81,14 +81,11 @@ class Remit:
     ) -> None:
         no_others(f"Remit({name!r})", unknown, Remit.__init__.__kwdefaults__ or ())
         if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
-            text = "Remit: the first argument is the app's name, e.g. Remit('blog')"
-            raise DeclarationError(text)
+            raise DeclarationError("Remit: the first argument is its name, e.g. Remit('blog')")
         if not (isinstance(principal, type) and issubclass(principal, Principal)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            text = f"Remit({name!r}): principal is a subclass of remit.Principal"
-            raise DeclarationError(text)
+            raise DeclarationError(f"Remit({name!r}): principal is a subclass of remit.Principal")
         if missing_scope not in ("hide", "challenge"):
-            text = f"Remit({name!r}): missing_scope is 'hide' or 'challenge', not {missing_scope!r}"
-            raise DeclarationError(text)
+            raise DeclarationError(f"Remit({name!r}): missing_scope is 'hide' or 'challenge'")
         self.name = name
         self.version = version
         self._known_scopes = None if scopes is None else frozenset(scopes)
@@ -131,15 +128,20 @@ class Remit:
         """Name the app; a store's URL may hold a password and stays out."""
         return f"<Remit {self.name}: {len(self._tools)} tools>"
 
-    def tool(self, **options: Unpack[ToolOptions]) -> Callable[[Callable[..., Any]], Tool]:
+    def tool(
+        self, *bare: Never, **options: Unpack[ToolOptions]
+    ) -> Callable[[Callable[..., Any]], Tool]:
         """Declare the decorated function as a tool.
 
         Args:
-            options: See `remit.options.ToolOptions`; ``effect`` must be said.
+            bare: Nothing; catches ``@app.tool`` without its parentheses.
+            options: See `remit.options.ToolOptions`.
 
         Raises:
             DeclarationError: For whatever is wrong with it, naming the place and the mend.
         """
+        if bare:
+            raise DeclarationError("tool: say its effect: @app.tool(effect='read') above the def")
         no_others("tool", options, ToolOptions.__annotations__)
         # Classes local to a function, under postponed annotations, are found only there.
         scope = dict(sys._getframe(1).f_locals)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
@@ -148,14 +150,13 @@ class Remit:
             host_keys=self._host_keys,
             known_scopes=self._known_scopes,
             version=self.version,
+            principal=self._principal,
         )
 
         def declare(function: Callable[..., Any]) -> Tool:
             made = declared(function, said, scope=scope)
             if made.name in self._tools:
-                text = (
-                    f"{made.name}: two tools of {self.name} have this name; give one of them name=…"
-                )
+                text = f"{made.name}: two tools of {self.name} have this name; give one name=…"
                 raise DeclarationError(text)
             self._tools[made.name] = made
             self._listing.add(made)
@@ -252,12 +253,10 @@ class Remit:
                 await self.start()
             except StoreError as error:
                 _log.error("the store can't be opened", exc_info=error)
-                text = "The server can't write its record, so the call was not made. Try later."
-                return Refused("store_unavailable", text)
+                return Refused("store_unavailable", "The server can't write its record. Try later.")
             except Exception:  # noqa: BLE001 - a lifespan may raise anything; the caller gets a refusal
                 _log.exception("the app can't start")
-                text = "The server can't start this app. Do not retry automatically; tell the user."
-                return Refused("internal", text)
+                return Refused("internal", "The server can't start this app. Tell the user.")
         link = None
         if progress is not None or answers or state is not None or can_ask:
             link = Link(progress, answers or {}, state, can_ask)

@@ -6,7 +6,9 @@ A `Tool` can't be called: the only way to its code is the path (law L2).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import difflib
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, cast
@@ -34,6 +36,7 @@ __all__ = [
     "Resource",
     "Resourced",
     "Tool",
+    "no_others",
 ]
 
 Effect = Literal["read", "write", "irreversible"]
@@ -59,6 +62,30 @@ def _is_span(value: object) -> bool:
     return isinstance(value, timedelta) and value > timedelta(0)
 
 
+def no_others(where: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a misspelt option, which would be a rule that nobody keeps.
+
+    Raises:
+        DeclarationError: With the nearest name there is.
+    """
+    there = sorted(known)
+    if unknown := sorted(set(given) - set(there)):
+        near = difflib.get_close_matches(unknown[0], there, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(there)}"
+        raise DeclarationError(f"{where}: there is no option {unknown[0]!r}; {hint}")
+
+
+def _takes(function: Callable[..., Any], *given: object) -> bool:
+    """Tell whether *function* can be called with the positional arguments *given*."""
+    try:
+        inspect.signature(function).bind(*given)
+    except TypeError:
+        return False
+    except ValueError:  # some of C's functions have no signature to read
+        return True
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """Marks a parameter as a record: the caller sends its id, the tool gets the record (law L5).
@@ -81,6 +108,7 @@ class Resource:
 
     def __new__(cls, *_: Any, **options: Any) -> Self:
         """Refuse a record without a rule, which anyone could touch."""
+        no_others("Resource", options, {"load", "allow", "otherwise"})
         if "allow" not in options:
             text = "Resource: nothing says who may touch the record; add e.g. allow=is_author"
             raise DeclarationError(text)
@@ -96,6 +124,12 @@ class Resource:
                 "record, and must be a function, e.g. allow=is_author"
             )
             raise DeclarationError(text)
+        if not _takes(load, None, None):
+            raise DeclarationError("Resource: load takes the call and an id: load(call, draft_id)")
+        if not _takes(allow, None, None):
+            raise DeclarationError(
+                "Resource: allow takes the call and the record: allow(call, row)"
+            )
         object.__setattr__(self, "load", load)
         object.__setattr__(self, "allow", allow)
         object.__setattr__(self, "otherwise", otherwise)
@@ -139,6 +173,8 @@ class Require:
                 "write Require(lambda call: call.principal.is_editor)"
             )
             raise DeclarationError(text)
+        if not _takes(rule, None):
+            raise DeclarationError("Require: the rule takes the call and nothing else: rule(call)")
         object.__setattr__(self, "rule", rule)
         object.__setattr__(self, "otherwise", otherwise)
 
@@ -164,6 +200,8 @@ class Approval:
 
     def __new__(cls, *_: Any, **options: Any) -> Self:
         """Refuse an approval that nobody can give."""
+        known = {"approvers", "expires", "show", "version", "self_approval"}
+        no_others("Approval", options, known)
         if "approvers" not in options:
             text = "Approval: nothing says who decides; add the roles, e.g. approvers={'editor'}"
             raise DeclarationError(text)

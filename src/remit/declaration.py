@@ -73,6 +73,7 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
             own_name, "inline", "is for plain functions; an async one never leaves the loop"
         )
     signed = signature(function, tool=own_name, scope=scope)
+    _check_principal(signed, options, own_name)
     input_schema = _input_schema(signed, own_name)
     if options.approval is not None:
         _check_watchers(options.approval, signed, own_name)
@@ -137,6 +138,14 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
         frozen=_freezer(signed),
         _function=function,
     )
+
+
+def _check_principal(signed: Signature, options: Options, tool: str) -> None:
+    """Refuse a call whose annotation names a principal that this app never reads."""
+    wanted = signed.called_for
+    if isinstance(wanted, type) and not issubclass(options.principal, wanted):
+        text = f"wants {wanted.__name__}, and the app reads {options.principal.__name__}"
+        raise refused(tool, f"parameter {signed.call_parameter!r}", text)
 
 
 def _check_watchers(approval: Approval, signed: Signature, tool: str) -> None:

@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from typing import Any, Final
 
+import sqlalchemy as sa
+from sqlalchemy import exc
+
 from remit import idempotency
 from remit.audit import Record
-from remit.contract import Tool
+from remit.contract import DeclarationError, Tool
 from remit.store import Store
 
 __all__ = ["Lifespan", "Lifetime", "given"]
@@ -38,6 +41,11 @@ class Lifetime:
         clock: Callable[[], float],
         tools: Mapping[str, Tool],
     ) -> None:
+        try:
+            sa.make_url(url or "sqlite://")
+        except exc.ArgumentError as error:
+            mend = "write e.g. store='sqlite:///remit.db' or 'postgresql://user@host/db'"
+            raise DeclarationError(f"Remit: store is a URL; {mend}") from error
         self.url = url
         self.lifespan = lifespan
         self.clock = clock

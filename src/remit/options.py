@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Final, TypedDict, cast
+from typing import Any, Final, Required, TypedDict, cast
 
 from remit.arguments import REPAIRS
-from remit.contract import Approval, DeclarationError, Effect, Require
+from remit.contract import Approval, Effect, Require
 from remit.outcome import CODES, Refused
+from remit.principal import Principal
 from remit.projection import MAX_RESULT_BYTES
 from remit.signature import refused
 
-__all__ = ["Options", "ToolOptions", "checked", "no_others"]
+__all__ = ["Options", "ToolOptions", "checked"]
 
 # What MCP and every provider in facts carry alike: OpenAI's and Anthropic's is the narrowest.
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
@@ -46,7 +46,7 @@ class ToolOptions(TypedDict, total=False):
         max_result_bytes: The most bytes of a whole answer.
     """
 
-    effect: Effect
+    effect: Required[Effect]
     name: str | None
     title: str | None
     description: str | None
@@ -89,6 +89,7 @@ class Options:
     host_keys: AbstractSet[str] = frozenset()
     known_scopes: AbstractSet[str] | None = None
     version: str = "0"
+    principal: type[Principal] = Principal
 
 
 def checked(options: Options, tool: str) -> None:
@@ -179,18 +180,3 @@ def _what_may_leave(options: Options, tool: str) -> None:
                 f"errors for {kind.__name__}",
                 f"{answer.code!r} is remit's own code; take another",
             )
-
-
-def no_others(where: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse options that there are none of; a misspelt one would be a rule that nobody keeps.
-
-    Raises:
-        DeclarationError: With the nearest name.
-    """
-    there = sorted(known)
-    unknown = sorted(set(given) - set(there))
-    if not unknown:
-        return
-    near = difflib.get_close_matches(unknown[0], there, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(there)}"
-    raise DeclarationError(f"{where}: there is no option {unknown[0]!r}; {hint}")

@@ -47,6 +47,7 @@ class Signature:
         wires: Parameter name by the key that callers send.
         resources: The parameters that are records.
         call_parameter: The parameter that takes the `Call`, or None.
+        called_for: The principal that its annotation names, or None.
         returns: The return annotation.
     """
 
@@ -57,6 +58,7 @@ class Signature:
     wires: Mapping[str, str]
     resources: tuple[Resourced, ...]
     call_parameter: str | None
+    called_for: Any
     returns: Any
     is_async: bool = field(default=False)
 
@@ -170,6 +172,7 @@ class _Reader:
         self.resources: list[Resourced] = []
         self.body: tuple[str, Any] | None = None
         self.call: str | None = None
+        self.called_for: Any = None
 
     def take(self, parameter: inspect.Parameter, annotation: Any) -> None:
         name = parameter.name
@@ -183,11 +186,13 @@ class _Reader:
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise refused(self.tool, where, "arguments come by name; remove the '/'")
         if annotation is parameter.empty:
-            raise refused(self.tool, where, f"has no type; write e.g. {name}: str")
+            mend = "call: remit.Call" if name == "call" else f"{name}: str"
+            raise refused(self.tool, where, f"has no type; write e.g. {mend}")
         if _is_call(annotation):
             if self.call:
                 raise refused(self.tool, where, f"{self.call!r} is the call already")
             self.call = name
+            self.called_for = next(iter(get_args(annotation)), None)
             return
         _, metadata = _parts(annotation)
         default = ... if parameter.default is parameter.empty else parameter.default
@@ -276,6 +281,7 @@ def signature(function: Callable[..., Any], *, tool: str, scope: Mapping[str, An
         wires=wires,
         resources=tuple(reader.resources),
         call_parameter=reader.call,
+        called_for=reader.called_for,
         returns=hints["return"],
         is_async=inspect.iscoroutinefunction(target)
         or inspect.iscoroutinefunction(getattr(target, "__call__", None)),  # noqa: B004

@@ -199,13 +199,11 @@ class Approvals:
         if own and not (
             tool is not None and tool.approval is not None and tool.approval.self_approval
         ):
-            return Refused(
-                "forbidden", "You asked for this yourself; another person has to decide."
-            )
+            text = "You asked for this yourself; another person has to decide."
+            return Refused("forbidden", text)
         if not secrets.compare_digest(_text(digest).encode(), row["digest"].encode()):
-            return Refused(
-                "conflict", "This is not the request you were shown. Look again, then decide."
-            )
+            text = "This is not the request you were shown. Look again; give its whole digest."
+            return Refused("conflict", text)
         if row["state"] != "waiting":
             return _decided_already()
         if row["expires"] <= now:
