@@ -100,8 +100,13 @@ async def list_my_drafts(call: Call, cursor: DraftId | None = None) -> remit.Pag
     return remit.Page(items=items, more=more, next=items[-1].draft_id if more else None)
 
 
+def can_ask(call: Call) -> bool:
+    """Say who may ask for publication: whoever the token says may."""
+    return call.principal.can_request_publication
+
+
 may_ask = remit.Require(
-    lambda call: call.principal.can_request_publication,
+    can_ask,
     otherwise="Your account can't ask for publication. The draft is saved; ask an editor.",
 )
 
@@ -114,11 +119,16 @@ def preview(_: Call, draft: Draft, note: Note | None) -> str:
     return f"{asked} Their note: {note}" if note else asked
 
 
+def revision(_: Call, draft: Draft) -> int:
+    """Give what an edit moves: an edit after the request makes the request void."""
+    return draft.revision
+
+
 an_editor_agrees = remit.Approval(
     approvers={"editor"},
     expires=timedelta(days=7),
     show=preview,
-    version=lambda _, draft: draft.revision,  # an edit after the request makes the request void
+    version=revision,
 )
 
 
