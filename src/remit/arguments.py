@@ -12,11 +12,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final, Literal, cast
 
 from pydantic_core import SchemaValidator, ValidationError, to_json
 
-from remit.issues import ROOT, UNKNOWN, dotted, locate, made_issues, optional
+from remit.issues import MOST, ROOT, UNKNOWN, dotted, locate, made_issues, optional
 from remit.outcome import Issue, Refused, visible
 
 __all__ = ["MAX_DEPTH", "REPAIRS", "Parsed", "Parser", "Repair", "check", "encode", "read"]
@@ -258,7 +259,9 @@ class Parser:
             raw, notes = mended
             text = None
             repaired += notes
-        raise self._refusal(made_issues(original or [], sent, self.schema))
+        found = original or []
+        rest = max(0, len(found) - MOST)
+        raise self._refusal(made_issues(found, sent, self.schema), rest)
 
     def _run(
         self, raw: dict[str, Any], text: bytes | None
@@ -280,8 +283,9 @@ class Parser:
             return values, frozenset(), errors + _errors(error)
         return {**values, **plain} if values else plain, given, errors
 
-    def _refusal(self, issues: Sequence[Issue]) -> Refused:
-        return Refused("invalid_arguments", _INVALID.format(tool=self.tool), issues=issues)
+    def _refusal(self, issues: Sequence[Issue], more: int = 0) -> Refused:
+        text = _INVALID.format(tool=self.tool)
+        return Refused("invalid_arguments", text, issues=issues, more=more)
 
 
 def _errors(error: ValidationError) -> list[Mapping[str, Any]]:
@@ -349,7 +353,7 @@ def _fix(
 ) -> tuple[str, Any] | None:
     """Return which repair mends *error* and the value that it makes, or None."""
     kind, value = error["type"], error.get("input")
-    if type(value) is float and value.is_integer() and abs(value) <= EXACT and kind in _NUMBERS:
+    if type(value) is float and value.is_integer() and abs(value) < EXACT and kind in _NUMBERS:
         return "", int(value)  # JSON Schema 2020-12 section 6.1.1: 3.0 is an integer; no repair
     # Only a declared key that may be left out: an open map's key is the caller's own.
     if value is None and "null_omitted" in repairs and optional(schema, path):
@@ -367,7 +371,8 @@ def _fix(
     if kind == "int_type" and "digits" in repairs and _INTEGER.match(value):
         return "digits", int(value)
     if kind == "float_type" and "digits" in repairs and _NUMBER.match(value):
-        return "digits", float(value)
+        made = float(value)
+        return ("digits", made) if Decimal(value) == Decimal(repr(made)) else None
     if kind in ("literal_error", "enum") and "enum_case" in repairs:
         allowed: list[str] = _QUOTED.findall(str(error.get("ctx", {}).get("expected", "")))
         same = [one for one in allowed if one.casefold() == value.casefold()]

@@ -143,7 +143,9 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
 def _check_principal(signed: Signature, options: Options, tool: str) -> None:
     """Refuse a call whose annotation names a principal that this app never reads."""
     wanted = signed.called_for
-    if isinstance(wanted, type) and not issubclass(options.principal, wanted):
+    if wanted is Any or not isinstance(wanted, type):
+        return
+    if not issubclass(options.principal, wanted):
         text = f"wants {wanted.__name__}, and the app reads {options.principal.__name__}"
         raise refused(tool, f"parameter {signed.call_parameter!r}", text)
 
@@ -268,6 +270,11 @@ def _as_sent(node: Node, _: tuple[str, ...]) -> Node:
     """Write a value as its caller would send it: by the keys that are read, and all of them."""
     for name in ("serialization", "serialization_exclude", "serialization_exclude_if"):
         node.pop(name, None)
+    if node["type"] in ("set", "frozenset"):
+        # A set has no order, and another process would write another one.
+        node["serialization"] = core_schema.wrap_serializer_function_ser_schema(
+            lambda value, write: sorted(write(value), key=json.dumps)
+        )
     if "computed_fields" in node:
         node["computed_fields"] = []
     alias = node.get("validation_alias")

@@ -65,6 +65,15 @@ class Intent:
     at: float
 
 
+def _scoped(key: str, who: Principal | None) -> str:
+    """Return what *key* is kept under: all that the app reads of its owner, such as a tenant.
+
+    Scopes and roles come and go with a token; the others say whose the outcome is.
+    """
+    own = {} if who is None else who.model_dump(mode="json", exclude={"scopes", "roles"})
+    return digest([key, own])
+
+
 def claim(intent: Intent) -> Callable[[sa.Connection], dict[str, Any] | None]:
     """Return the work that writes *intent* down.
 
@@ -77,7 +86,7 @@ def claim(intent: Intent) -> Callable[[sa.Connection], dict[str, Any] | None]:
         "issuer": who.issuer if who else "",
         "principal": who.subject if who else "",
         "client": intent.client,
-        "key": intent.key,
+        "key": None if intent.key is None else _scoped(intent.key, who),
         "arguments_digest": intent.arguments_digest,
         "state": "running",
         "started": intent.at,
@@ -142,7 +151,7 @@ def outcome_is_open(outcome: Outcome) -> bool:
 
 def replayed(held: dict[str, Any], arguments_digest: str) -> Outcome:
     """Return what a call gets whose key is held by *held*."""
-    if held["arguments_digest"] != arguments_digest:
+    if not {*arguments_digest.split(".")} & {*held["arguments_digest"].split(".")}:
         text = "This idempotency key was used for other arguments. Use a new key for a new call."
         return Refused("conflict", text, issues=[Issue("(idempotency key)", "key_reused")])
     if held["state"] == "running":
@@ -174,6 +183,7 @@ def stored(outcome: Outcome) -> str:
             "issues": [[i.path, i.code, i.hint] for i in outcome.issues],
             "more": outcome.more,
             "reference": outcome.reference,
+            "retry_after": outcome.retry_after,
         }
     return json.dumps(kept, ensure_ascii=False)
 
@@ -194,6 +204,7 @@ def _restored(kept: dict[str, Any]) -> Outcome:
         issues=[Issue(*one) for one in kept["issues"]],
         more=kept["more"],
         reference=kept["reference"],
+        retry_after=kept["retry_after"],
         meta={"replayed": True},
     )
 

@@ -8,24 +8,44 @@ what came.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
-from remit.outcome import MAX_NAME, Issue, visible
+from pydantic_core.core_schema import ErrorType
 
-__all__ = ["ROOT", "UNKNOWN", "dotted", "locate", "made_issues", "nodes_at", "optional", "shape"]
+from remit.outcome import MAX_ISSUES, MAX_NAME, Issue, visible
+
+__all__ = [
+    "MOST",
+    "ROOT",
+    "UNKNOWN",
+    "dotted",
+    "locate",
+    "made_issues",
+    "nodes_at",
+    "optional",
+    "shape",
+]
 
 ROOT: Final = "(root)"
 MAX_HINT: Final = 400
 MAX_NAMES: Final = 12
+MOST: Final = 500  # errors that are looked at
 UNKNOWN: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 
 Json = Mapping[str, Any]
 Loc = Sequence[str | int]
 Error = Mapping[str, Any]
 
-_CODE = re.compile(r"[a-z][a-z0-9_]*\Z")
+KNOWN: Final = frozenset(cast("tuple[str, ...]", get_args(ErrorType))) | {
+    "ambiguous_names",
+    "decimal_inexact",
+    "duplicate_items",
+    "duplicate_key",
+    "float_inexact",
+}
+"""The codes an issue may have: pydantic's own and those of `remit.schema.exact`."""
+
 _LIMITS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "greater_than": ("more than", ("exclusiveMinimum",)),
     "greater_than_equal": ("at least", ("minimum",)),
@@ -160,7 +180,8 @@ def nodes_at(doc: Json, path: Loc) -> list[Json]:
             else:
                 below = node.get("properties", {}).get(step, node.get("additionalProperties"))
             found.extend(_arms(doc, below))
-        here = found
+        # An alternative that two ways lead to is one: else they double at every level.
+        here = list({id(node): node for node in found}.values())
     return here
 
 
@@ -187,11 +208,11 @@ def _unknown_hint(doc: Json, path: Loc, keys: Sequence[str]) -> str:
     declared = _declared(doc, path)
     near = [
         f"{_shown(key)}: did you mean {best[0]}?"
-        for key in keys
+        for key in keys[:3]
         if (best := difflib.get_close_matches(key, declared, n=1, cutoff=0.75))
     ]
     listed = ", ".join(declared[:MAX_NAMES]) + (" …" if len(declared) > MAX_NAMES else "")
-    return _clip("; ".join([*near[:3], f"declared: {listed or 'none'}"]))
+    return _clip("; ".join([*near, f"declared: {listed or 'none'}"]))
 
 
 def _clip(text: str) -> str:
@@ -262,7 +283,8 @@ def made_issues(errors: Sequence[Error], raw: Any, doc: Json) -> list[Issue]:
     """
     unknown: dict[tuple[str | int, ...], list[str]] = {}
     others: dict[tuple[str, str], Issue] = {}
-    for error in errors:
+    # Five are shown and the rest counted: a hundred thousand are not worth a second of everyone's.
+    for error in errors[:MOST]:
         path = locate(
             raw, error["loc"], ... if error["type"] == "missing" else error.get("input", ...)
         )
@@ -271,10 +293,12 @@ def made_issues(errors: Sequence[Error], raw: Any, doc: Json) -> list[Issue]:
             continue
         if error["type"] == "ambiguous_names":
             path.append(error["ctx"]["names"].split(" or ")[0])
-        code = error["type"] if _CODE.match(error["type"]) else "value_error"
+        # A validator may build its own type from the value.
+        code = error["type"] if error["type"] in KNOWN else "value_error"
         shown = dotted(path)
         if (shown, code) not in others:
-            others[shown, code] = Issue(shown, code, _hint(error, path, doc))
+            hint = _hint(error, path, doc) if len(others) < MAX_ISSUES else ""
+            others[shown, code] = Issue(shown, code, hint)
     named = [
         Issue(
             dotted(path),

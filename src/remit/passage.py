@@ -11,7 +11,7 @@ from typing import Any
 from remit.arguments import Parsed
 from remit.call import Call, Link
 from remit.contract import Tool
-from remit.outcome import Outcome
+from remit.outcome import Outcome, Refused
 from remit.permissions import Permission
 from remit.principal import Principal
 
@@ -101,8 +101,17 @@ class Passage:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments as they will be used, as JSON by callers' keys, defaults filled in."""
-        return self.tool.frozen(self.parsed)
+        """The arguments as they will be used, as JSON by callers' keys, defaults filled in.
+
+        Where the values don't survive being written and read again (a secret is written as
+        asterisks), these are the arguments as they were sent.
+        """
+        try:
+            written = self.tool.frozen(self.parsed)
+            again = self.tool.parser.parse(written, None)
+        except (Refused, ValueError, TypeError):
+            return self.parsed.raw
+        return written if again.values == self.parsed.values else self.parsed.raw
 
     def event(self, outcome: Outcome | None = None) -> Event:
         """Return what a hook is told now."""

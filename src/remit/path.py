@@ -110,21 +110,33 @@ class Path:
                     break
             else:
                 outcome = failure.failed(passage, RuntimeError("the path ended without an outcome"))
-        except Refused as refused:
-            outcome = refused
-        except asyncio.CancelledError:
+        except BaseException as error:  # noqa: BLE001 - SystemExit in a tool ends its own call alone
+            outcome = await self._ended(passage, error)
+        return await self._recorded(passage, outcome)
+
+    async def _ended(self, p: Passage, error: BaseException) -> Outcome:
+        """Return the outcome that *error* is, or record the call and let out what is not its own.
+
+        Raises:
+            BaseException: A real cancellation, an interrupt, or the call's own teardown.
+        """
+        if isinstance(error, Refused):
+            return error
+        if isinstance(error, GeneratorExit):
+            raise error  # the call is torn down: nothing can be awaited any more
+        if isinstance(error, asyncio.CancelledError):
             task = asyncio.current_task()
             if task is not None and task.cancelling():
-                await self._record_apart(passage, failure.cancelled(passage))
-                raise
-            outcome = failure.failed(passage, None)
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except StoreError as error:
-            outcome = failure.no_store(passage, error)
-        except BaseException as error:  # noqa: BLE001 - SystemExit in a tool ends its own call alone
-            outcome = failure.failed(passage, error)
-        return await self._recorded(passage, outcome)
+                await self._record_apart(p, failure.cancelled(p))
+                raise error
+            return failure.failed(p, None)
+        if isinstance(error, StoreError):
+            return failure.no_store(p, error)
+        outcome = failure.failed(p, error)
+        if isinstance(error, KeyboardInterrupt):
+            await self._record_apart(p, outcome)
+            raise error
+        return outcome
 
     async def approved(self, row: Mapping[str, Any], compare: Compare, *, deps: Any) -> Outcome:
         """Run an approved request's frozen arguments, as the one who asked (law L7).
@@ -147,6 +159,9 @@ class Path:
         passage.approver, passage.text = json.loads(row["decided_by"])["subject"], row["arguments"]
         stages: list[tuple[str, Stage]] = []
         for name, stage in RUN_STAGES:
+            if name == "load":
+                # Durable before the records are read: nothing waits between reading and running.
+                stages.append(("intend", lambda path, p: path._intend(p)))  # noqa: SLF001 - its own
             if name == "run":
                 stages.append(("compare", lambda _, p: compare(p)))
             stages.append((name, stage))
@@ -157,6 +172,7 @@ class Path:
     def identify(self, p: Passage) -> Outcome | Awaitable[Outcome | None] | None:
         """Read the principal from claims that were verified for this very call (law L4)."""
         if p.claims is not None:
+            p.claims = dict(p.claims)  # whoever gave them may go on using them
             try:
                 p.principal = principal = self._principal.validate_python(p.claims)
             except ValidationError as error:
@@ -213,6 +229,10 @@ class Path:
         if p.text is not None and len(p.text) > self._max_argument_bytes:
             text = f"The arguments have more than {self._max_argument_bytes} bytes. Send less."
             return Refused("too_large", text, issues=[Issue("(root)", "too_large")])
+        if p.key is not None and p.principal is None:
+            text = "An idempotency key is somebody's own: sign in, or call without one."
+            issue = Issue("(idempotency key)", "unauthenticated")
+            return Refused("invalid_arguments", text, issues=[issue])
         if p.key is not None and not idempotency.is_key(p.key):
             text = f"An idempotency key has 1 to {idempotency.MAX_KEY} printable ASCII characters."
             issue = Issue("(idempotency key)", "string_type")
@@ -300,7 +320,10 @@ class Path:
     # What the stages need.
 
     async def _intend(self, p: Passage) -> Outcome | None:
-        made = idempotency.digest(p.arguments) if p.key is not None else ""
+        made = ""
+        if p.key is not None:
+            # As sent, or as it will be used: a default that was left out is the same call.
+            made = f"{idempotency.digest(p.parsed.raw)}.{idempotency.digest(p.arguments)}"
         intent = idempotency.Intent(p.id, p.tool.name, p.principal, p.client, p.key, made, p.at)
         p.intended = True  # before the commit: a call cancelled in it must still be closed
         held = await self._store().commit(work=idempotency.claim(intent))
@@ -329,7 +352,10 @@ class Path:
                 told = hook(p.event(outcome))
                 if inspect.isawaitable(told):
                     await told
-            except Exception:  # noqa: BLE001 - whatever a hook raises, the outcome is on record and stands
+            except BaseException as error:
+                task = asyncio.current_task()
+                if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
+                    raise
                 _log.exception("an after_call hook failed; reference %s", p.id)
         return outcome
 
@@ -347,7 +373,9 @@ class Path:
         if not p.intended:
             return None
         # Nothing was done yet, so that nothing may hold the key: not even a cancellation.
-        if isinstance(outcome, Ask) or (not p.began and isinstance(outcome, Refused)):
+        # After a deadline or a cancellation a tool declared idempotent may run again under its key.
+        again = outcome.code in ("timeout", "cancelled")
+        if isinstance(outcome, Ask) or (not p.began and isinstance(outcome, Refused)) or again:
             return idempotency.release(p.id)
         return idempotency.finish(p.id, outcome, at=self._clock(), keep=p.key is not None)
 

@@ -7,6 +7,7 @@ unless the app challenges; a `Require` with words is told why.
 from __future__ import annotations
 
 import inspect
+import logging
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -24,6 +25,8 @@ __all__ = [
     "scope_permission",
     "unknown_tool",
 ]
+
+_log = logging.getLogger("remit")
 
 Missing = Literal["hide", "challenge"]
 
@@ -76,16 +79,17 @@ def scope_permission(tool: Tool, principal: Principal | None, missing: Missing) 
 
 
 async def permission(tool: Tool, call: Call[Any, Any], missing: Missing) -> Permission:
-    """Decide whether *call*'s principal may use *tool*.
-
-    Raises:
-        Exception: Whatever the tool's own rule raises; the caller must refuse then.
-    """
+    """Decide whether *call*'s principal may use *tool*; a rule that fails is a no."""
     decided = scope_permission(tool, call.principal, missing)
     if not decided.allowed or tool.require is None:
         return decided
-    if await asked(tool.require.rule, call):
-        return ALLOWED
+    try:
+        if await asked(tool.require.rule, call):
+            return ALLOWED
+    except Exception:  # noqa: BLE001 - a rule that fails has not said yes, nor may it show its tool
+        _log.exception("the rule of tool %s failed; the call is refused", tool.name)
+        refusal = unknown_tool(tool.name)
+        return Permission(allowed=False, listed=False, rule="require failed", refusal=refusal)
     if tool.require.otherwise:
         refusal = Refused("forbidden", tool.require.otherwise)
         return Permission(allowed=False, listed=True, rule="require", refusal=refusal)
@@ -99,5 +103,8 @@ async def asked(rule: Any, *about: Any) -> bool:
 
 async def answer(function: Any, *about: Any, **named: Any) -> Any:
     """Return what a user's function says, whether or not it is async."""
-    said = function(*about, **named)
+    try:
+        said = function(*about, **named)
+    except GeneratorExit as error:
+        raise RuntimeError("a rule raised GeneratorExit") from error  # its own, no teardown of ours
     return await said if inspect.isawaitable(said) else said

@@ -144,7 +144,7 @@ async def test_fr_076_so_does_one_hidden_by_a_rule_without_words(using: Using):
     agent = await using(app)
     hidden, none = await agent.call("secret", {}), await agent.call("nowhere", {})
     assert wire(hidden) == wire(none)
-    assert dict(hidden.meta) == dict(none.meta)
+    assert hidden.meta.keys() == none.meta.keys() <= {"call_id"}  # each call has an id of its own
     assert await agent.tools() == []
 
 

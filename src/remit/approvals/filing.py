@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -56,13 +56,17 @@ async def request(passage: Passage, store: Store, *, most: int) -> Outcome:
 async def _row(passage: Passage) -> dict[str, Any]:
     tool, approval = passage.tool, cast("Approval", passage.tool.approval)
     principal = cast("Principal", passage.principal)
+    claims = dict(passage.claims or {})
+    if type(principal).model_validate(claims) != principal:
+        text = "the claims were changed while the call was on its way"
+        raise RuntimeError(text)
     row: dict[str, Any] = {
         "id": f"req_{secrets.token_urlsafe(24)}",
         "tool": tool.name,
         "tool_version": tool.version,
         "schema_digest": tool.digest,
         "arguments": canonical(passage.arguments),
-        "principal": json.dumps(dict(passage.claims or {}), sort_keys=True, default=str),
+        "principal": json.dumps(claims, sort_keys=True, default=_as_list),
         "issuer": principal.issuer,
         "subject": principal.subject,
         "client": passage.client,
@@ -78,6 +82,13 @@ async def _row(passage: Passage) -> dict[str, Any]:
     }
     row["digest"] = bound_digest(row)
     return row
+
+
+def _as_list(value: object) -> list[Any]:
+    """Write a claim that Python code gave as a set; any other object is no claim."""
+    if isinstance(value, set | frozenset | tuple):
+        return sorted(cast("Iterable[str]", value))
+    raise TypeError(f"a claim is a {type(value).__name__}, which no token carries")
 
 
 async def record_version(approval: Approval, passage: Passage) -> str | None:

@@ -249,9 +249,11 @@ class Approvals:
     async def _moved_since(self, row: Mapping[str, Any], passage: Passage) -> Refused | None:
         """Compare again what the decision bound, just before the run (law L7)."""
         tool = passage.tool
-        superseded = Refused(
-            "superseded", "What was approved has changed since; it has to be asked for again."
-        )
+        if row["expires"] <= self._clock():
+            passage.rule = "the request expired"
+            return Refused("superseded", "The request expired before it could be run.")
+        changed = "What was approved has changed since; it has to be asked for again."
+        superseded = Refused("superseded", changed)
         if (tool.version, tool.digest) != (
             row["tool_version"],
             row["schema_digest"],

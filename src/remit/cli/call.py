@@ -118,8 +118,9 @@ def _called(target: str, tool: str | None, rest: tuple[str, ...], **own: Any) ->
     as_json = asked.as_json or not _for_people()
     outcome, known = run(_dispatched(app, tool, raw, claims, asked.key, quiet=as_json))
     if as_json:
-        # For programs; what a model would read is the rest.
-        put_json({**wire(outcome), "meta": dict(outcome.meta)})
+        # For programs; of a refusal nothing, which answers for missing and not yours alike.
+        meta = {"meta": dict(outcome.meta)} if isinstance(outcome, Ok) else {}
+        put_json({**wire(outcome), **meta})
     if isinstance(outcome, Ok):
         if not as_json:
             _draw(outcome)

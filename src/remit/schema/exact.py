@@ -8,7 +8,9 @@ repeated items. Each guard here has its twin in what `remit.schema.derive` adver
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from decimal import Decimal
 from typing import Any, Final, cast
 
 from pydantic_core import PydanticCustomError, core_schema
@@ -45,6 +47,7 @@ DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
 
 _DECIMAL = re.compile(DECIMAL.replace("$", r"\Z"))
 _EXACT: Final = 2**53
+_DIGITS: Final = 15  # that a double keeps of any decimal number (IEEE 754 binary64)
 _NO_JSON: Final = frozenset({"callable", "generator", "is-instance", "is-subclass", "complex"})
 
 
@@ -68,30 +71,18 @@ def exact(node: Node) -> Node:
 def _exact(node: Node, path: tuple[str, ...]) -> Node:
     kind = node["type"]
     if kind in _NO_JSON:
-        text = (
-            f"{kind} has no JSON form; "
-            "take a type that JSON can carry and make the object in the tool"
-        )
+        text = f"{kind} has no JSON form; take a type that JSON carries and make the object inside"
         raise SchemaError(path, text)
+    _check(node, path)
     if kind in ("int", "float", "bool", "str", "enum"):
         node["strict"] = True
-    if kind in ("model-fields", "typed-dict", "dataclass-args") and (names := _choices(node)):
-        return _before(_one_name(names), node)
-    if kind in ("date", "datetime", "time", "timedelta", "uuid"):
-        form = core_schema.str_schema(pattern=FORMS[_form(node)], strict=True)
-        ref: Node = {"ref": node.pop("ref")} if "ref" in node else {}
-        return {**core_schema.chain_schema([form, _core(node)]), **ref}
-    if kind == "decimal":
-        return _before(_decimal_text, node)
-    if kind == "float":
-        return _before(_kept_by_a_double, node)
-    if kind == "literal" and not all(isinstance(value, str) for value in node["expected"]):
-        return _before(_same_type(tuple(node["expected"]), node["type"]), node)
-    if kind == "enum" and not all(isinstance(member.value, str) for member in node["members"]):
-        return _before(_same_type(tuple(m.value for m in node["members"]), kind), node)
-    if kind in ("set", "frozenset"):
-        return _unique(node)
-    return node
+    guard = _GUARDS.get(kind)
+    return node if guard is None else guard(node)
+
+
+def _core(node: Node) -> core_schema.CoreSchema:
+    """Return *node* under pydantic-core's own type: its many shapes are one dictionary to us."""
+    return cast("core_schema.CoreSchema", node)
 
 
 def _before(check: Any, node: Node) -> Node:
@@ -99,9 +90,74 @@ def _before(check: Any, node: Node) -> Node:
     return {**core_schema.no_info_before_validator_function(check, _core(node)), **ref}
 
 
-def _core(node: Node) -> core_schema.CoreSchema:
-    """Return *node* under pydantic-core's own type: its many shapes are one dictionary to us."""
-    return cast("core_schema.CoreSchema", node)
+def _one_form(node: Node) -> Node:
+    """Return a moment, span or UUID that is taken in one text form only."""
+    form = core_schema.str_schema(pattern=FORMS[_form(node)], strict=True)
+    ref = {"ref": node.pop("ref")} if "ref" in node else {}
+    return {**core_schema.chain_schema([form, _core(node)]), **ref}
+
+
+def _fields(node: Node) -> Node:
+    names = _choices(node)
+    return _before(_one_name(names), node) if names else node
+
+
+def _literal(node: Node) -> Node:
+    expected = tuple(node["expected"])
+    texts = all(isinstance(value, str) for value in expected)
+    return node if texts else _before(_same_type(expected, "literal"), node)
+
+
+def _enum(node: Node) -> Node:
+    values = tuple(member.value for member in node["members"])
+    texts = all(isinstance(value, str) for value in values)
+    return node if texts else _before(_same_type(values, "enum"), node)
+
+
+def _mapping(node: Node) -> Node:
+    keys = node.get("keys_schema") or {"type": "str"}
+    return node if keys.keys() <= {"type", "strict"} else _kept_keys(node)
+
+
+def _check(node: Node, path: tuple[str, ...]) -> None:
+    """Refuse what would drop or change a value without a word, or take what the schema doesn't."""
+    kind = node["type"]
+    text = ""
+    metadata: dict[str, Any] = node.get("metadata") or {}
+    if kind == "default" and node.get("on_error", "raise") != "raise":
+        text = "on_error drops a wrong value without a word; let it be refused"
+    elif kind == "json":
+        text = "a text with JSON in it is read by other rules; take the type itself"
+    elif kind in ("call", "named-tuple", "arguments"):
+        text = "a NamedTuple takes an object or an array; take a model or a tuple"
+    elif kind == "any" and any("annotation_functions" in name for name in metadata):
+        text = "it is validated by nothing and advertised as something; take Any, or the type"
+    elif kind == "enum" and "_missing_" in vars(node["cls"]):
+        text = "an Enum's _missing_ takes values that its schema doesn't show; list the values"
+    elif kind == "dataclass-field" and node.get("init_only"):
+        text = "an InitVar is gone once it was read, and what waits for approval has to keep it"
+    elif name := _hidden_name(node):
+        text = f"{name!r} has an alias, and an open object would lose a key of its own name"
+    if text:
+        raise SchemaError(path, text)
+
+
+def _hidden_name(node: Node) -> str:
+    """Return a field of an open dictionary or dataclass whose own name is a stranger's key."""
+    if node["type"] not in ("typed-dict", "dataclass-args"):
+        return ""
+    if node.get("extra_behavior") != "allow":
+        return ""
+    return next((name for name, alias in _aliases(node) if alias not in (None, name)), "")
+
+
+def _aliases(node: Node) -> list[tuple[str, Any]]:
+    fields: Any = node["fields"]
+    if isinstance(fields, dict):
+        named = cast("dict[str, Node]", fields).items()
+        return [(name, field.get("validation_alias")) for name, field in named]
+    listed = cast("list[Node]", fields)
+    return [(field["name"], field.get("validation_alias")) for field in listed]
 
 
 def _choices(node: Node) -> list[list[str]]:
@@ -144,6 +200,9 @@ def _kept_by_a_double(value: Any) -> Any:
 def _decimal_text(value: Any) -> Any:
     if isinstance(value, bool):
         raise PydanticCustomError("decimal_type", "Input should be a decimal number")
+    if isinstance(value, float) and len(Decimal(repr(value)).as_tuple().digits) > _DIGITS:
+        # The double that JSON made of it may have lost what a Decimal would keep.
+        raise PydanticCustomError("decimal_inexact", "Send a decimal of many digits as text")
     if isinstance(value, str) and not _DECIMAL.match(value):
         raise PydanticCustomError("decimal_parsing", "Input should be a decimal number as text")
     return value
@@ -167,6 +226,19 @@ def _same_type(expected: tuple[Any, ...], kind: str) -> Any:
     return check
 
 
+def _kept_keys(node: Node) -> Node:
+    """Return a mapping that refuses keys which its key type makes one: the first would be lost."""
+
+    def check(value: Any, read: Any) -> Any:
+        made = read(value)
+        if len(made) != len(value):
+            raise PydanticCustomError("duplicate_key", "Keys should stay apart")
+        return made
+
+    ref = {"ref": node.pop("ref")} if "ref" in node else {}
+    return {**core_schema.no_info_wrap_validator_function(check, _core(node)), **ref}
+
+
 def _unique(node: Node) -> Node:
     """Return a set as a list that refuses repeated items: a set would drop them in silence."""
     mutable = node["type"] == "set"
@@ -181,6 +253,19 @@ def _unique(node: Node) -> Node:
     ref: Node = {"ref": node["ref"]} if "ref" in node else {}
     listed = _core({"type": "list", **kept})
     return {**core_schema.no_info_after_validator_function(check, listed), **ref}
+
+
+_GUARDS: Final[dict[str, Callable[[Node], Node]]] = {
+    **dict.fromkeys(("date", "datetime", "time", "timedelta", "uuid"), _one_form),
+    **dict.fromkeys(("model-fields", "typed-dict", "dataclass-args"), _fields),
+    **dict.fromkeys(("set", "frozenset"), _unique),
+    "decimal": lambda node: _before(_decimal_text, node),
+    "float": lambda node: _before(_kept_by_a_double, node),
+    "literal": _literal,
+    "enum": _enum,
+    "dict": _mapping,
+}
+"""What stands in the place of a node whose own rules would take too much, by its type."""
 
 
 def exact_result(node: Node) -> Node:

@@ -83,6 +83,7 @@ def with_policies(node: Node, *, default: Extra = "forbid") -> Node:
 
     def change(here: Node, path: tuple[str, ...]) -> Node:
         here.pop("strict", None)
+        _mark_secret(here)
         config: dict[str, Any] = here.get("config") or {}
         if here["type"] in ("model", "dataclass", "typed-dict") or config:
             here["config"] = {k: v for k, v in config.items() if k not in _LOOSE}
@@ -99,13 +100,25 @@ def with_policies(node: Node, *, default: Extra = "forbid") -> Node:
             case "dict":
                 _check_keys(here, path)
             case "str":
-                if isinstance(pattern := here.get("pattern"), str):
-                    here["pattern"] = _ascii_classes(pattern)
+                _set_pattern(here, path)
             case _:
                 pass
         return here
 
     return rewritten(node, change)
+
+
+def _mark_secret(node: Node) -> None:
+    """Say in the schema that a `pydantic.Secret` is one, as pydantic says of a SecretStr."""
+    writer: Any = node.get("serialization") or {}
+    if getattr(writer.get("function"), "__name__", "").startswith("_serialize_secret"):
+        metadata: dict[str, Any] = {**(node.get("metadata") or {})}
+        told: dict[str, Any] = {
+            **metadata.get("pydantic_js_updates", {}),
+            "writeOnly": True,
+            "format": "password",
+        }
+        node["metadata"] = {**metadata, "pydantic_js_updates": told}
 
 
 def _check_init(node: Node, path: tuple[str, ...]) -> None:
@@ -179,6 +192,18 @@ def _check_keys(node: Node, path: tuple[str, ...]) -> None:
     raise SchemaError(
         path, f"a JSON object has texts as keys, not {kind}; write dict[str, …] or a list of pairs"
     )
+
+
+def _set_pattern(node: Node, path: tuple[str, ...]) -> None:
+    """Write a text's pattern as the schema's readers read it, a compiled one too."""
+    pattern = node.get("pattern")
+    if isinstance(pattern, re.Pattern):
+        # Python's own engine lets "$" stand before a last newline, and takes every script's digits.
+        if pattern.flags & ~re.UNICODE:
+            raise SchemaError(path, "a compiled pattern's flags have no place in a schema")
+        pattern = str(cast("Any", pattern).pattern)
+    if isinstance(pattern, str):
+        node["pattern"] = _ascii_classes(pattern)
 
 
 _CLASSES: Final = {"d": "0-9", "w": "0-9A-Za-z_"}

@@ -103,8 +103,10 @@ def question(ctx: Context, ask: Ask) -> dict[str, Any]:
 
 def _meta(outcome: Outcome) -> dict[str, Any]:
     """Return what is for the client's program, not for its model."""
-    shown: dict[str, Any] = {f"remit/{name}": value for name, value in outcome.meta.items()}
-    shown["remit/code"] = outcome.code
+    shown: dict[str, Any] = {"remit/code": outcome.code}
+    if isinstance(outcome, Ok):
+        # Not of a refusal: "missing" and "not yours" are the same to the last byte.
+        shown |= {f"remit/{name}": value for name, value in outcome.meta.items()}
     if isinstance(outcome, Ok):
         if outcome.more:
             shown["remit/more"] = True
