@@ -311,7 +311,10 @@ async def received(made: Agent, tool: str, arguments: Mapping[str, Any]) -> str:
     Over MCP that is the whole result: text, structured content, error flag, metadata.
     """
     if made.surface in ("python", "cli"):
-        return everything(await made.call(tool, arguments))
+        outcome = await made.call(tool, arguments)
+        # Each call has an id of its own, which the app's own code may know; no surface sends it.
+        own = "\0" if getattr(outcome, "reference", None) else str(outcome.meta.get("call_id"))
+        return everything(outcome).replace(own, "(this call)")
     async with made.client() as client:
         result = await client.call_tool(tool, dict(arguments))
         return result.model_dump_json(by_alias=True)
