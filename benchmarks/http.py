@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from benchmarks import servers
 
 CLIENTS = 8
-KINDS = ("low-level", "remit", "fastmcp")
+KINDS = ("low-level", "low-level-auth", "remit", "fastmcp")
 
 
 def _free_port() -> int:
@@ -118,7 +118,7 @@ async def measured(*, count: int = 7, seconds: float = 1.0) -> dict[str, float]:
         for index in range(count + 1):
             for kind, port in ports.items():
                 lines = {**headers, "host": f"127.0.0.1:{port}", "content-length": str(len(body))}
-                if kind == "remit":
+                if kind in ("remit", "low-level-auth"):
                     lines["authorization"] = f"Bearer {servers.TOKEN}"
                 head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
                 request = f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body

@@ -9,6 +9,8 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server import Server
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
 
 from benchmarks.inprocess import CLAIMS, RAW, Arguments, echo
 
@@ -24,7 +26,38 @@ class _OneToken:
         return CLAIMS if token == TOKEN else None
 
 
+class _SdkToken:
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if token != TOKEN:
+            return None
+        return AccessToken(
+            token=token,
+            client_id=CLAIMS["client_id"],
+            scopes=[CLAIMS["scope"]],
+            subject=CLAIMS["sub"],
+            claims=dict(CLAIMS),
+        )
+
+
+def _guarded_low_level() -> Any:
+    settings = AuthSettings.model_validate(
+        {
+            "issuer_url": "https://idp.example",
+            "resource_server_url": "http://127.0.0.1:8000/mcp",
+            "required_scopes": [],
+            "validate_token_resource": False,
+        }
+    )
+    return _low_level_server().streamable_http_app(
+        stateless_http=True, json_response=True, auth=settings, token_verifier=_SdkToken()
+    )
+
+
 def _low_level() -> Any:
+    return _low_level_server().streamable_http_app(stateless_http=True, json_response=True)
+
+
+def _low_level_server() -> Server[Any]:
     schema = {
         "type": "object",
         "properties": {"title": {"type": "string"}, "n": {"type": "integer"}},
@@ -40,13 +73,12 @@ def _low_level() -> Any:
         text = types.TextContent(type="text", text=json.dumps(data))
         return types.CallToolResult(content=[text], structured_content=data)
 
-    server = Server(
+    return Server(
         "low",
         on_list_tools=on_list,
         on_call_tool=on_call,
         get_tool_input_schema=lambda name: schema if name == "echo" else None,
     )
-    return server.streamable_http_app(stateless_http=True, json_response=True)
 
 
 def _remit() -> Any:
@@ -65,7 +97,13 @@ def _fastmcp() -> Any:
 
 def app(kind: str) -> Any:
     """Return the ASGI app of one contender."""
-    return {"low-level": _low_level, "remit": _remit, "fastmcp": _fastmcp}[kind]()
+    made = {
+        "low-level": _low_level,
+        "low-level-auth": _guarded_low_level,
+        "remit": _remit,
+        "fastmcp": _fastmcp,
+    }
+    return made[kind]()
 
 
 if __name__ == "__main__":
