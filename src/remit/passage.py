@@ -20,7 +20,7 @@ __all__ = ["Event", "Passage"]
 
 
 # A call's id is a reference and opens nothing, so that it may come from a generator seeded once per
-# process. os.urandom lets the committer's thread in between: measured, 140 µs of each call.
+# process. Under a profiler os.urandom let the committer's thread in between: 140 µs of each call.
 _ids: Final = random.Random(os.urandom(32))  # noqa: S311
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
     os.register_at_fork(after_in_child=lambda: _ids.seed(os.urandom(32)))
