@@ -287,6 +287,41 @@ def test_a_loop_that_ended_takes_nobody_with_it(store: Store) -> None:
     assert store.read_sync(call_ids) == ["call-1", "call-2"]
 
 
+def test_what_one_turn_of_a_loop_wants_written_is_one_commit(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[int] = []
+    tried = store._committer._tried
+
+    def counted(batch: Any, **options: Any) -> Any:
+        batches.append(len(batch))
+        return tried(batch, **options)
+
+    monkeypatch.setattr(store._committer, "_tried", counted)
+
+    async def main() -> None:
+        await asyncio.gather(*(store.commit([record(n)]) for n in range(50)))
+
+    asyncio.run(main())
+    assert batches == [50]
+    assert len(store.read_sync(call_ids)) == 50
+
+
+def test_what_a_loop_left_behind_is_written_when_the_store_is_closed(
+    lasting: Store, lasting_url: str
+) -> None:
+    loop = asyncio.new_event_loop()
+    waiting = loop.create_task(lasting.commit([record(1)]))
+    loop.call_soon(loop.stop)
+    loop.run_forever()  # ends before the turn in which the row would have gone over
+    lasting.close()
+    with foreign(lasting_url) as connection:
+        assert call_ids(connection) == ["call-1"]
+    waiting.cancel()
+    loop.run_until_complete(asyncio.wait([waiting]))
+    loop.close()
+
+
 def test_a_store_that_cannot_keep_up_refuses(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committer, "WAITING", 3)
 

@@ -12,10 +12,12 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.server import Server
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.shared.exceptions import MCPError
+from opentelemetry import trace
 
 from remit import Ask, Issue, Ok, Outcome, Refused, Remit
 from remit.app import Listed
@@ -310,6 +312,28 @@ async def test_progress_arrives_and_a_listener_that_fails_hurts_nobody(era: str)
         assert not (await client.call_tool("plain", {}, progress_callback=listener)).is_error
         assert not (await client.call_tool("plain", {})).is_error
     assert heard == [(1.0, 2.0, "half"), (2.0, None, None)]
+
+
+# Tracing. -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("provider", [None, object()])
+@pytest.mark.parametrize("meta", [{}, {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}])
+async def test_the_sdk_traces_wherever_somebody_listens(
+    era: str, provider: Any, meta: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans: list[str] = []
+    own = OpenTelemetryMiddleware.__call__
+
+    async def seen(self: Any, ctx: Any, call_next: Any) -> Any:
+        spans.append(ctx.method)
+        return await own(self, ctx, call_next)
+
+    monkeypatch.setattr(OpenTelemetryMiddleware, "__call__", seen)
+    if provider is not None:
+        monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    await called(FakeApp(Ok({})), era, meta=cast("Any", meta))
+    assert ("tools/call" in spans) == (provider is not None or bool(meta))
 
 
 # Listing. -----------------------------------------------------------------------------------------

@@ -70,8 +70,11 @@ class Committer:
         self._url = shown(str(engine.url))
         self._memory = in_memory(engine.url)
         self._append = Appender(engine.dialect)
-        self._queue: queue.SimpleQueue[Unit | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[list[Unit] | None] = queue.SimpleQueue()
         self._door = threading.Lock()  # nothing may come into the queue behind its end
+        # Per loop: what one turn of it wants written goes over together, and wakes the thread once.
+        self._turns: dict[asyncio.AbstractEventLoop, list[Unit]] = {}
+        self._waiting = 0
         self._closed = False
         self._connection: sa.Connection | None = None
         self._committing = False  # from COMMIT on, a failure may have come after the deed
@@ -94,10 +97,23 @@ class Committer:
             if not self._thread.is_alive():  # a fork copies the store, but not its thread
                 text = f"the store at {self._url} was opened before this process was forked"
                 raise StoreError(f"{text}; open it in each worker")
-            if self._queue.qsize() >= WAITING:
+            if self._waiting >= WAITING:
                 text = f"the store at {self._url} can't keep up: {WAITING} commits wait"
                 raise StoreError(f"{text}; look at the disk or the server")
-            self._queue.put(unit)
+            self._waiting += 1
+            if unit.loop is None:
+                self._queue.put([unit])
+                return
+            turn = self._turns.get(unit.loop)
+            if turn is None:
+                turn = self._turns[unit.loop] = []
+                unit.loop.call_soon(self._turned, unit.loop)
+            turn.append(unit)
+
+    def _turned(self, loop: asyncio.AbstractEventLoop) -> None:
+        with self._door:
+            if turn := self._turns.pop(loop, None):
+                self._queue.put(turn)
 
     def close(self) -> None:
         """Write what waits, then end the thread."""
@@ -105,12 +121,16 @@ class Committer:
             if self._closed:
                 return
             self._closed = True
+            for turn in self._turns.values():
+                self._queue.put(turn)
+            self._turns.clear()
             self._queue.put(None)
         self._thread.join(30)
 
     def _serve(self) -> None:
         while (first := self._queue.get()) is not None:
-            batch = [first]
+            batch = first
+            self._taken(first)
             try:
                 with self._gate.held():
                     # Drained behind the gate: what came while we waited rides along.
@@ -126,13 +146,18 @@ class Committer:
     def _drain(self, batch: list[Unit]) -> None:
         while len(batch) < BATCH:
             try:
-                unit = self._queue.get_nowait()
+                turn = self._queue.get_nowait()
             except queue.Empty:
                 return
-            if unit is None:
+            if turn is None:
                 self._queue.put(None)
                 return
-            batch.append(unit)
+            self._taken(turn)
+            batch += turn
+
+    def _taken(self, turn: list[Unit]) -> None:
+        with self._door:
+            self._waiting -= len(turn)
 
     def _write(self, batch: list[Unit]) -> None:
         error = self._tried(batch)

@@ -22,12 +22,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import ValidationError
 from starlette.applications import Starlette
-from starlette.authentication import AuthCredentials, AuthenticationBackend
-from starlette.middleware import Middleware
-from starlette.middleware.authentication import AuthenticationMiddleware
-from starlette.requests import HTTPConnection
+from starlette.authentication import AuthCredentials
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remit.auth.jwks import is_loopback
 from remit.contract import DeclarationError
@@ -113,10 +110,21 @@ class HttpApp(Starlette):
 
     metadata: list[BaseRoute]
 
-    def __init__(self, app: Remit, *, endpoint: _Endpoint, **options: Any) -> None:
+    def __init__(
+        self, app: Remit, *, endpoint: _Endpoint, path: str, door: ASGIApp, **options: Any
+    ) -> None:
         super().__init__(lifespan=self.lifespan, **options)
         self._app = app
         self._endpoint = endpoint
+        self._path = path
+        self._door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; one for the endpoint goes to it without a walk through the routes."""
+        if scope["type"] != "http" or scope["path"] != self._path or self.user_middleware:
+            await super().__call__(scope, receive, send)
+        else:
+            await self._door(scope, receive, send)
 
     @asynccontextmanager
     async def lifespan(self, _: object = None) -> AsyncGenerator[None]:
@@ -158,20 +166,30 @@ class _Endpoint:
         await self._manager.handle_request(scope, receive, send)
 
 
-class _Bearer(AuthenticationBackend):
-    """Who a request's bearer token says calls (RFC 6750 section 2.1: in the header alone)."""
+class _Bearer:
+    """Who a request's bearer token says calls (RFC 6750 section 2.1: in the header alone).
 
-    def __init__(self, verifier: Verifier) -> None:
+    Not Starlette's middleware, which makes four objects of each request and reads its headers
+    three times. What it finds stands where that would put it, and *app* refuses who isn't there.
+    """
+
+    def __init__(self, app: ASGIApp, verifier: Verifier) -> None:
+        self._app = app
         self._verifier = verifier
 
-    async def authenticate(
-        self, conn: HTTPConnection
-    ) -> tuple[AuthCredentials, AuthenticatedUser] | None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # An app around this one may have put a user of its own there, by other rules.
+        scope = {**scope, "user": None, "auth": None}
         # Of two tokens, a proxy may have checked the other.
-        sent = conn.headers.getlist("authorization")
-        scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
-        if scheme.lower() != "bearer" or not token:
-            return None
+        sent = [value for name, value in scope["headers"] if name == b"authorization"]
+        scheme, _, token = sent[0].partition(b" ") if len(sent) == 1 else (b"", b"", b"")
+        if scheme.lower() == b"bearer" and token:
+            user = await self._user(token.decode("latin-1"))
+            if user is not None:
+                scope["user"], scope["auth"] = user, AuthCredentials(user.scopes)
+        await self._app(scope, receive, send)
+
+    async def _user(self, token: str) -> AuthenticatedUser | None:
         try:
             claims = await self._verifier.verify(token)
         except Exception as error:  # noqa: BLE001 - a verifier that fails has verified nothing
@@ -186,15 +204,14 @@ class _Bearer(AuthenticationBackend):
             return None
         # Client, issuer and subject are who owns a session, so that a refreshed token goes on with
         # it. The token itself stays here: nothing behind could pass it on (MCP, token passthrough).
-        scopes = sorted(who.scopes)
         verified = AccessToken(
             token="",
             client_id=who.client,
-            scopes=scopes,
+            scopes=sorted(who.scopes),
             subject=who.subject,
             claims=dict(claims),
         )
-        return AuthCredentials(scopes), AuthenticatedUser(verified)
+        return AuthenticatedUser(verified)
 
 
 def http_app(  # noqa: PLR0913 - one option, one thing to say
@@ -248,7 +265,13 @@ def http_app(  # noqa: PLR0913 - one option, one thing to say
     if auth is None or settings is None:
         if private := sum(not tool.public for tool in app.tools.values()):
             _log.warning("%s: no auth, so that %d tools can't be called", app.name, private)
-        made = HttpApp(app, endpoint=endpoint, routes=[Route(path, endpoint), *routes])
+        made = HttpApp(
+            app,
+            endpoint=endpoint,
+            path=path,
+            door=endpoint,
+            routes=[Route(path, endpoint), *routes],
+        )
         made.metadata = []
         return made
     assert settings.resource_server_url is not None  # noqa: S101 - for the type checker
@@ -267,12 +290,10 @@ def http_app(  # noqa: PLR0913 - one option, one thing to say
         settings.required_scopes or [],
         build_resource_metadata_url(settings.resource_server_url),
     )
+    # Not the SDK's context variable beside it: who calls is read from the request alone.
+    door = _Bearer(guarded, auth)
     made = HttpApp(
-        app,
-        endpoint=endpoint,
-        routes=[Route(path, guarded), *metadata, *routes],
-        # Not the SDK's context variable beside it: who calls is read from the request alone.
-        middleware=[Middleware(AuthenticationMiddleware, backend=_Bearer(auth))],
+        app, endpoint=endpoint, path=path, door=door, routes=[Route(path, door), *metadata, *routes]
     )
     made.metadata = metadata
     return made

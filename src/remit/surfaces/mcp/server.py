@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import mcp_types as types
 from mcp.server import Server
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.context import CallNext, HandlerResult
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import X_MCP_HEADER_KEY
 from mcp_types.methods import serialize_server_result
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from opentelemetry import trace
 
 from remit.outcome import Ask, Ok, Outcome, Refused, wire
 from remit.surfaces.mcp import answers
@@ -65,6 +67,7 @@ def server(
     )
     # Not on_call_tool: its type has no place for a wire shape, which is checked all the same.
     made.add_request_handler("tools/call", types.CallToolRequestParams, surface.call_tool)
+    made.middleware[:] = [_traced(one) for one in made.middleware]
     made.middleware.append(surface.with_tools)
     security = RequestStateSecurity(
         keys=[secrets.token_bytes(32)] if state_keys is None else state_keys,
@@ -72,6 +75,23 @@ def server(
     )
     made.middleware.append(RequestStateBoundary(security, default_audience=app.name))
     return made
+
+
+def _traced(middleware: ServerMiddleware[Any]) -> ServerMiddleware[Any]:
+    """Return *middleware*, but for the SDK's tracing where nobody traces.
+
+    OpenTelemetry's API then makes a span, a context and three context managers that do nothing.
+    """
+    if not isinstance(middleware, OpenTelemetryMiddleware):
+        return middleware
+
+    async def traced(ctx: Context, call_next: CallNext) -> HandlerResult:
+        idle = isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+        if idle and "traceparent" not in (ctx.meta or {}):
+            return await call_next(ctx)
+        return await middleware(ctx, call_next)
+
+    return traced
 
 
 class _Surface:
