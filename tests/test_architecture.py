@@ -37,6 +37,7 @@ PUBLIC = {
     "DeclarationError",
     "DeclarationWarning",
     "Event",
+    "Extension",
     "Issue",
     "Ok",
     "Outcome",
@@ -149,7 +150,9 @@ def test_values_do_no_io() -> None:
     }
     for path in MODULES:
         if name_of(path).split(".")[1:2] and name_of(path).split(".")[1] in values:
-            found = {name.split(".")[0] for name in imported(path)} & banned
+            # urllib.parse only takes texts apart.
+            names = (name for name in imported(path) if not name.startswith("urllib.parse"))
+            found = {name.split(".")[0] for name in names} & banned
             assert not found, f"{name_of(path)} imports {sorted(found)}"
 
 
