@@ -1,4 +1,11 @@
-"""Schemas: the key policies of the types a tool takes, and the document that says so.
+"""Schemas: the key policies of the types a tool takes, and the documents for each reader.
 
-Everything here is a function of types: no I/O, no clock, no framework but pydantic.
+Everything here is a function of types and schemas: no I/O, no clock, no framework but pydantic.
 """
+
+from remit.schema.flat import Flat, flatten, flattened
+from remit.schema.forwarding import forwarding
+from remit.schema.policy import SchemaError
+from remit.schema.report import Entry
+
+__all__ = ["Entry", "Flat", "SchemaError", "flatten", "flattened", "forwarding"]
