@@ -19,6 +19,7 @@ from remit.contract import (
     Resource,
     Tool,
 )
+from remit.options import Extension
 from remit.outcome import Ask, Issue, Ok, Outcome, Refused
 from remit.passage import Event
 from remit.principal import Principal
@@ -34,6 +35,7 @@ __all__ = [
     "DeclarationError",
     "DeclarationWarning",
     "Event",
+    "Extension",
     "Issue",
     "Ok",
     "Outcome",

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Never, Self, cast
+from typing import Any, Never, Self, cast
 
 from typing_extensions import Unpack
 
@@ -20,26 +20,21 @@ from remit.declaration import declared
 from remit.lifetime import Lifespan, Lifetime, given
 from remit.limits import Limits
 from remit.listing import Listed, Listing
-from remit.options import Options, ToolOptions
+from remit.options import Extension, Options, ToolOptions
 from remit.outcome import Outcome, Refused
 from remit.passage import Event, Passage
 from remit.path import MAX_ARGUMENT_BYTES, Path
 from remit.permissions import Missing
 from remit.principal import Principal
+from remit.served import Served
 from remit.store import Store, StoreError
-
-if TYPE_CHECKING:
-    from mcp.server import Server
-
-    from remit.auth import Verifier
-    from remit.surfaces.mcp import HttpApp, HttpOptions
 
 __all__ = ["Listed", "Remit"]
 
 _log = logging.getLogger("remit")
 
 
-class Remit:
+class Remit(Served):
     """An app: its tools, whose they are, and where outcomes are kept.
 
     Args:
@@ -55,6 +50,7 @@ class Remit:
             ``challenge`` says which scope is missing.
         host_keys: Top-level keys that a host adds to every call. They are dropped and recorded, and
             never stand above a declared parameter.
+        extensions: Arguments that the app adds to its tools, by the name in `Call.extras`.
         max_argument_bytes: The most bytes of one call's arguments as JSON.
         max_waiting: How many requests of one principal may wait for a person.
         clock: Seconds since the epoch.
@@ -74,6 +70,7 @@ class Remit:
         scopes: AbstractSet[str] | Mapping[str, str] | None = None,
         missing_scope: Missing = "hide",
         host_keys: AbstractSet[str] = frozenset(),
+        extensions: Mapping[str, Extension] | None = None,
         max_argument_bytes: int = MAX_ARGUMENT_BYTES,
         max_waiting: int = 20,
         clock: Callable[[], float] = time.time,
@@ -86,10 +83,17 @@ class Remit:
             raise DeclarationError(f"Remit({name!r}): principal is a subclass of remit.Principal")
         if missing_scope not in ("hide", "challenge"):
             raise DeclarationError(f"Remit({name!r}): missing_scope is 'hide' or 'challenge'")
+        for added, one in (extensions or {}).items():
+            if not isinstance(one, Extension):  # pyright: ignore[reportUnnecessaryIsInstance]
+                text = (
+                    f"extension {added!r} is remit.Extension(…), with what its annotation would be"
+                )
+                raise DeclarationError(f"Remit({name!r}): {text}")
         self.name = name
         self.version = version
         self._known_scopes = None if scopes is None else frozenset(scopes)
         self._host_keys = frozenset(host_keys)
+        self._extensions = dict(extensions or {})
         self._missing: Missing = missing_scope
         self._tools: dict[str, Tool] = {}
         self._listing = Listing(missing_scope)
@@ -151,6 +155,7 @@ class Remit:
             known_scopes=self._known_scopes,
             version=self.version,
             principal=self._principal,
+            extensions=self._extensions,
         )
 
         def declare(function: Callable[..., Any]) -> Tool:
@@ -366,34 +371,3 @@ class Remit:
         )
         made._assembled()  # noqa: SLF001
         return made
-
-    # Surfaces, imported where they are asked for.
-
-    def mcp(self, *, claims: Mapping[str, Any] | None = None) -> Server[Any]:
-        """Return the app as a low-level MCP server, both protocol eras at once.
-
-        Args:
-            claims: A fixed identity from configuration, for stdio and in-process use. Else each
-                request's own verified token says who calls, and without one only public tools go.
-        """
-        from remit.surfaces import mcp
-
-        return mcp.server(self, claims=claims)
-
-    def mcp_app(self, *, auth: Verifier | None = None, **options: Unpack[HttpOptions]) -> HttpApp:
-        """Return the app over MCP's streamable HTTP; see `remit.surfaces.mcp.http_app`."""
-        from remit.surfaces import mcp
-
-        return mcp.http_app(self, auth=auth, **options)
-
-    async def mcp_stdio(self, *, claims: Mapping[str, Any] | None) -> None:
-        """Serve the app over stdio until its input ends, for the principal that *claims* name."""
-        from remit.surfaces import mcp
-
-        await mcp.stdio(self, claims=claims)
-
-    def serve(self, *, auth: Verifier | None = None, **options: Unpack[HttpOptions]) -> HttpApp:
-        """Return one ASGI app with every HTTP surface; see `remit.surfaces.asgi.serve`."""
-        from remit.surfaces import asgi
-
-        return asgi.serve(self, auth=auth, **options)

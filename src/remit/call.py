@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Generic
 
 from typing_extensions import TypeVar
@@ -39,15 +40,26 @@ class Link:
 
 
 _ALONE: Final = Link()
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Call(Generic[P, D]):
     """One call: made anew for each, read-only, passed explicitly and never shared."""
 
     # Properties over slots: a frozen dataclass takes three times as long to make, on every call.
-    __slots__ = ("_client", "_deps", "_id", "_key", "_link", "_principal", "_surface", "_tool")
+    __slots__ = (
+        "_client",
+        "_deps",
+        "_extras",
+        "_id",
+        "_key",
+        "_link",
+        "_principal",
+        "_surface",
+        "_tool",
+    )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - made by remit alone, positionally for speed
         self,
         principal: P,
         deps: D,
@@ -57,6 +69,7 @@ class Call(Generic[P, D]):
         client: str,
         idempotency_key: str | None = None,
         link: Link = _ALONE,
+        extras: Mapping[str, Any] = _NONE,
     ) -> None:
         self._principal = principal
         self._deps = deps
@@ -66,6 +79,7 @@ class Call(Generic[P, D]):
         self._client = client
         self._key = idempotency_key
         self._link = link
+        self._extras = extras
 
     def __repr__(self) -> str:
         """Name the call; deps may hold secrets and stay out."""
@@ -105,6 +119,25 @@ class Call(Generic[P, D]):
     def idempotency_key(self) -> str | None:
         """The caller's key, or None."""
         return self._key
+
+    @property
+    def extras(self) -> Mapping[str, Any]:
+        """What the app's extensions of this tool were resolved to, by name (`remit.Extension`)."""
+        return self._extras
+
+    def extended(self, extras: Mapping[str, Any]) -> Call[P, D]:
+        """Return this call with *extras*."""
+        return Call(
+            self._principal,
+            self._deps,
+            self._id,
+            self._tool,
+            self._surface,
+            self._client,
+            self._key,
+            self._link,
+            MappingProxyType(dict(extras)),
+        )
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:

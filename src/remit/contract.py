@@ -365,6 +365,7 @@ class Tool:
     projection: Projection
     resources: tuple[Resourced, ...]
     call_parameter: str | None
+    extras: frozenset[str]
     is_async: bool
     frozen: Callable[[Parsed], dict[str, Any]]
     _function: Callable[..., Any]

@@ -72,7 +72,7 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
         raise refused(
             own_name, "inline", "is for plain functions; an async one never leaves the loop"
         )
-    signed = signature(function, tool=own_name, scope=scope)
+    signed = signature(function, tool=own_name, scope=scope, extras=options.extras(own_name))
     _check_principal(signed, options, own_name)
     input_schema = _input_schema(signed, own_name)
     if options.approval is not None:
@@ -134,6 +134,7 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
         projection=out,
         resources=signed.resources,
         call_parameter=signed.call_parameter,
+        extras=signed.extras,
         is_async=signed.is_async,
         frozen=_freezer(signed),
         _function=function,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final, Required, TypedDict, cast
@@ -16,7 +17,7 @@ from remit.principal import Principal
 from remit.projection import MAX_RESULT_BYTES
 from remit.signature import refused
 
-__all__ = ["Options", "ToolOptions", "checked"]
+__all__ = ["Extension", "Options", "ToolOptions", "checked"]
 
 # What MCP and every provider in facts carry alike: OpenAI's and Anthropic's is the narrowest.
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
@@ -64,6 +65,25 @@ class ToolOptions(TypedDict, total=False):
     max_result_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """An argument that an app adds to some of its tools, such as which tenant is meant.
+
+    It is judged like a parameter of the tool, loaded and asked about like any record where it is a
+    `remit.Resource`, and taken out before a body is parsed. The tool's code has it in
+    `remit.Call.extras`, under the name that the app gives it.
+
+    Attributes:
+        kind: What a parameter's annotation would be.
+        on: Given a function's name, says whether its tool has the argument; None is every tool.
+        default: What stands for an absent one; without it the argument is required.
+    """
+
+    kind: Any
+    on: Callable[[str], bool] | None = None
+    default: Any = inspect.Parameter.empty
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What a declaration says beside the function; and what its app adds."""
@@ -90,6 +110,15 @@ class Options:
     known_scopes: AbstractSet[str] | None = None
     version: str = "0"
     principal: type[Principal] = Principal
+    extensions: Mapping[str, Extension] = field(default_factory=dict[str, Extension])
+
+    def extras(self, tool: str) -> dict[str, tuple[Any, Any]]:
+        """Return annotation and default of each argument that the app adds to *tool*."""
+        return {
+            name: (one.kind, one.default)
+            for name, one in self.extensions.items()
+            if one.on is None or one.on(tool)
+        }
 
 
 def checked(options: Options, tool: str) -> None:

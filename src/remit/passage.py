@@ -121,6 +121,15 @@ class Passage:
             return self.parsed.raw
         return written if again.values == self.parsed.values else self.parsed.raw
 
+    def given(self) -> dict[str, Any]:
+        """Return what the tool's code is called with."""
+        given = dict(self.values)
+        if self.tool.extras:
+            self.call = self.call.extended({name: given.pop(name) for name in self.tool.extras})
+        if self.tool.call_parameter:
+            given[self.tool.call_parameter] = self.call
+        return given
+
     def event(self, outcome: Outcome | None = None) -> Event:
         """Return what a hook is told now."""
         return Event(self.id, self.name, self.surface, self.principal, outcome, self.duration)

@@ -285,9 +285,7 @@ class Path:
         tool = p.tool
         if tool.effect != "read" and not p.intended:
             await self._intend(p)  # durable before the effect; failing refuses the call
-        given = dict(p.values)
-        if tool.call_parameter:
-            given[tool.call_parameter] = p.call
+        given = p.given()
         p.began = True
         try:
             p.returned = await returned(

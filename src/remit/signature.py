@@ -49,6 +49,7 @@ class Signature:
         call_parameter: The parameter that takes the `Call`, or None.
         called_for: The principal that its annotation names, or None.
         returns: The return annotation.
+        extras: The arguments that the app adds, which its code finds in `Call.extras`.
     """
 
     function: Callable[..., Any]
@@ -60,6 +61,7 @@ class Signature:
     call_parameter: str | None
     called_for: Any
     returns: Any
+    extras: frozenset[str] = frozenset()
     is_async: bool = field(default=False)
 
 
@@ -236,13 +238,20 @@ class _Reader:
         self.resources.append(Resourced(name, wire, many, resource))
 
 
-def signature(function: Callable[..., Any], *, tool: str, scope: Mapping[str, Any]) -> Signature:
+def signature(
+    function: Callable[..., Any],
+    *,
+    tool: str,
+    scope: Mapping[str, Any],
+    extras: Mapping[str, tuple[Any, Any]] | None = None,
+) -> Signature:
     """Return what *function* takes, as core schemas with their policies written out.
 
     Args:
         function: The tool's code.
         tool: Its name, for errors.
         scope: The names visible where it was declared, for postponed annotations.
+        extras: Annotation and default of each argument that the app adds, by name.
 
     Raises:
         DeclarationError: For anything that a tool can't take truthfully.
@@ -250,10 +259,16 @@ def signature(function: Callable[..., Any], *, tool: str, scope: Mapping[str, An
     hints = _hints(function, tool, scope)
     reader = _Reader(tool)
     bound = _bound(function)
+    if twice := (extras or {}).keys() & hints.keys():
+        text = "is the name of the app's extension too; rename one"
+        raise refused(tool, f"parameter {min(twice)!r}", text)
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in bound:
             continue  # what a partial binds is the author's word, and no caller's
         reader.take(parameter, hints.get(parameter.name, parameter.empty))
+    for name, (annotation, default) in (extras or {}).items():
+        added = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        reader.take(added, annotation)
     if "return" not in hints:
         text = "says not what goes back; write e.g. -> DraftSummary, or -> None"
         raise refused(tool, "", text)
@@ -283,6 +298,7 @@ def signature(function: Callable[..., Any], *, tool: str, scope: Mapping[str, An
         call_parameter=reader.call,
         called_for=reader.called_for,
         returns=hints["return"],
+        extras=frozenset(extras or ()),
         is_async=inspect.iscoroutinefunction(target)
         or inspect.iscoroutinefunction(getattr(target, "__call__", None)),  # noqa: B004
     )

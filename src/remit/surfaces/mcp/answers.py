@@ -13,6 +13,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from remit.outcome import Ask, Ok, Outcome, Refused, wire
+from remit.schema.flat import flatten
 
 if TYPE_CHECKING:
     from remit.app import Listed
@@ -35,14 +36,14 @@ _CAPABILITIES: Final = {
 _COMPLETE: Final[dict[str, Any]] = {"resultType": "complete", "isError": False}
 
 
-def listed(one: Listed) -> types.Tool:
-    """Return a tool as MCP lists it, with all four hints said."""
+def listed(one: Listed, *, flat: bool = False) -> types.Tool:
+    """Return a tool as MCP lists it, with all four hints said; *flat* without its unions."""
     hints = one.annotations
     return types.Tool(
         name=one.name,
         title=one.title,
         description=one.description,
-        input_schema=dict(one.input_schema),
+        input_schema=flatten(one.input_schema) if flat else dict(one.input_schema),
         output_schema=None if one.output_schema is None else dict(one.output_schema),
         annotations=types.ToolAnnotations(
             read_only_hint=hints.read_only,

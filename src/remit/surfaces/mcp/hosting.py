@@ -55,16 +55,18 @@ class HttpOptions(TypedDict, total=False):
     issuer: str | None
     required_scopes: Sequence[str]
     state_keys: Sequence[str | bytes] | None
+    flat: bool
 
 
-async def stdio(app: Remit, *, claims: Mapping[str, Any] | None) -> None:
+async def stdio(app: Remit, *, claims: Mapping[str, Any] | None, flat: bool = False) -> None:
     """Serve *app* over stdin and stdout until the input ends.
 
     Args:
         app: The app.
         claims: Who calls, from configuration; None is nobody, for whom there are public tools only.
+        flat: See `remit.surfaces.mcp.server`.
     """
-    made = server(app, claims=claims)
+    made = server(app, claims=claims, flat=flat)
     async with serving(app), stdio_server() as (incoming, outgoing):
         await made.run(incoming, outgoing, made.create_initialization_options())
 
@@ -227,6 +229,7 @@ def http_app(  # noqa: PLR0913 - one option, one thing to say
     issuer: str | None = None,
     required_scopes: Sequence[str] = (),
     state_keys: Sequence[str | bytes] | None = None,
+    flat: bool = False,
     routes: Sequence[BaseRoute] = (),
 ) -> HttpApp:
     """Return *app* over MCP's streamable HTTP, both protocol eras on one endpoint.
@@ -247,6 +250,7 @@ def http_app(  # noqa: PLR0913 - one option, one thing to say
         issuer: Who gives tokens out; without it *auth*'s.
         required_scopes: What every token needs here, whatever the tool; less gets 403.
         state_keys: See `remit.surfaces.mcp.server`.
+        flat: See there too.
         routes: Further routes of the same app.
 
     Raises:
@@ -257,7 +261,7 @@ def http_app(  # noqa: PLR0913 - one option, one thing to say
     settings = _settings(auth, resource_url, issuer, required_scopes)
     public = None if settings is None else str(settings.resource_server_url)
     endpoint = _Endpoint(
-        app=server(app, state_keys=state_keys),
+        app=server(app, state_keys=state_keys, flat=flat),
         json_response=json_response,
         stateless=stateless,
         security_settings=_checked(allowed_hosts, allowed_origins, public),

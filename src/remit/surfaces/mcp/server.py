@@ -48,6 +48,7 @@ def server(
     *,
     claims: Mapping[str, Any] | None = None,
     state_keys: Sequence[str | bytes] | None = None,
+    flat: bool = False,
 ) -> Server[Any]:
     """Return *app* as a low-level MCP server.
 
@@ -57,8 +58,10 @@ def server(
             used: there each request's own verified token says who calls.
         state_keys: Secrets of 32 bytes or more that seal the state of a question (`remit.Ask`);
             processes that answer for one another need the same. Without it a key of this process.
+        flat: True lists discriminated unions as one object (`remit.schema.flatten`), for clients
+            that mangle ``oneOf``. A call is judged by the tool's own contract all the same.
     """
-    surface = _Surface(app, None if claims is None else dict(claims))
+    surface = _Surface(app, None if claims is None else dict(claims), flat=flat)
     made: Server[Any] = Server(
         app.name,
         version=app.version,
@@ -97,8 +100,9 @@ def _traced(middleware: ServerMiddleware[Any]) -> ServerMiddleware[Any]:
 class _Surface:
     """What the server's handlers share."""
 
-    def __init__(self, app: Remit, fixed: Mapping[str, Any] | None) -> None:
+    def __init__(self, app: Remit, fixed: Mapping[str, Any] | None, *, flat: bool) -> None:
         self._app = app
+        self._flat = flat
         self._fixed = fixed
         self._lists: dict[tuple[int, str], tuple[tuple[Listed, ...], list[Any]]] = {}
         self._shapes: dict[str, Shape] = {}
@@ -176,10 +180,11 @@ class _Surface:
         if held is None:
             if len(self._lists) >= MAX_LISTS:
                 del self._lists[next(iter(self._lists))]
-            whole = types.ListToolsResult(tools=[answers.listed(one) for one in visible])
+            tools = [answers.listed(one, flat=self._flat) for one in visible]
+            whole = types.ListToolsResult(tools=tools)
             dumped = whole.model_dump(by_alias=True, mode="json", exclude_none=True)
-            tools = serialize_server_result("tools/list", version, dumped)["tools"]
-            held = self._lists[key] = (visible, tools)
+            written = serialize_server_result("tools/list", version, dumped)["tools"]
+            held = self._lists[key] = (visible, written)
         return held[1]
 
     # Calling. ----------------------------------------------------------------------------------
