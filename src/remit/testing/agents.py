@@ -194,7 +194,6 @@ class Agent:
         """Speak the stdio transport, line by line, through two pipes."""
         import anyio
         from mcp import Client
-        from mcp.server.stdio import stdio_server
 
         server = self.app.mcp(claims=self.claims)
         (to_server, from_client), (to_client, from_server) = os.pipe(), os.pipe()
@@ -207,7 +206,7 @@ class Agent:
         ]
 
         async def serve() -> None:
-            async with stdio_server(reads[0], _pipe(writes[1])) as (incoming, outgoing):
+            async with _lines(reads[0], writes[1]) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
 
         try:
@@ -215,9 +214,7 @@ class Agent:
                 group.start_soon(serve)
                 try:
                     # The transport is symmetric: lines of JSON in, lines of JSON out.
-                    async with Client(
-                        stdio_server(reads[1], _pipe(writes[0])), mode=mode, **options
-                    ) as client:
+                    async with Client(_lines(reads[1], writes[0]), mode=mode, **options) as client:
                         try:
                             yield client
                         finally:
@@ -332,8 +329,25 @@ class _Pipe:
             await self._file.flush()
 
 
-def _pipe(file: Any) -> Any:
-    return _Pipe(file)
+@asynccontextmanager
+async def _lines(read: Any, write: Any) -> AsyncGenerator[Any]:
+    """Speak JSON in lines through two pipes; one that comes when nobody listens is no failure."""
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    ended: BaseException | None = None
+    pipe: Any = _Pipe(write)
+    try:
+        async with stdio_server(read, pipe) as streams:
+            try:
+                yield streams
+            except BaseException as why:
+                ended = why
+                raise
+    except* anyio.BrokenResourceError:
+        pass
+    if ended is not None:
+        raise ended
 
 
 class _OneToken:
