@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks import http, inprocess, listing
+from benchmarks import deriving, http, inprocess, listing
 
 _INTRODUCTION = """\
 Medians of rounds that take every contender in turn ({about}). Ratios hold across machines better
@@ -52,6 +52,13 @@ async def main() -> None:
             "Server time for one answer, by protocol era. Budget: 0.1 ms of ours.",
             await listing.measured(),
             "milliseconds",
+        ),
+        _table(
+            "Declaring tools",
+            "Ratio to pydantic's own build of the same validators and schemas, and of the time per\n"
+            "tool to a tenth as many. Budget: at most 1.5, and growth that is linear.",
+            deriving.measured(),
+            "ratio, and milliseconds",
         ),
     ]
     text = "\n".join(parts)
