@@ -55,8 +55,8 @@ async def main() -> None:
         ),
         _table(
             "Declaring tools",
-            "Ratio to pydantic's own build of the same validators and schemas, and of the time per\n"
-            "tool to a tenth as many. Budget: at most 1.5, and growth that is linear.",
+            "Ratio to pydantic's own build of the same validators and schemas, and\n"
+            "of the time per tool to a tenth as many. Budget: at most 1.5, and growth that is linear.",
             deriving.measured(),
             "ratio, and milliseconds",
         ),
