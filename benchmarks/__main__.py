@@ -56,7 +56,7 @@ async def main() -> None:
         _table(
             "Declaring tools",
             "Ratio to pydantic's own build of the same validators and schemas, and\n"
-            "of the time per tool to a tenth as many. Budget: at most 1.5, and growth that is linear.",
+            "of the time per tool to a tenth as many. Budget: at most 1.5, and linear growth.",
             deriving.measured(),
             "ratio, and milliseconds",
         ),
