@@ -41,7 +41,7 @@ class Flattening:
 
     def __init__(self, places: Places, moved: Mapping[str, Pointer]) -> None:
         self.places = places
-        self.changed = False
+        self.changed: bool = False
         self._moved = moved
         self._told: dict[Entry, None] = {}
         self._shared = Shared(places)
