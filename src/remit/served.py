@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from typing_extensions import Unpack
 
+from remit.schema.dialects import Provider
+from remit.schema.lowering import Lowered, Strict, lower
+
 if TYPE_CHECKING:
     from mcp.server import Server
 
@@ -45,6 +48,17 @@ class Served:
         from remit.surfaces import mcp
 
         return mcp.http_app(self._app, auth=auth, **options)
+
+    def lowered(
+        self, tool: str, provider: Provider, *, strict: Strict = "auto", fold_case: bool = False
+    ) -> Lowered:
+        """Return the schema of *tool*'s arguments as *provider* takes it; see `remit.schema.lower`.
+
+        Raises:
+            KeyError: If there is no such tool.
+            SchemaError: If it can't be said, with path and reason.
+        """
+        return lower(self._app.advertised(tool), provider, strict=strict, fold_case=fold_case)
 
     async def mcp_stdio(self, *, claims: Mapping[str, Any] | None, flat: bool = False) -> None:
         """Serve the app over stdio until its input ends, for the principal that *claims* name."""

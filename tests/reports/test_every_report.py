@@ -15,6 +15,7 @@ KINDS = (
     "unknown-keys",
     "input-values",
     "schema-fidelity",
+    "provider-dialects",
     "outputs",
     "bounded-outputs",
     "errors",

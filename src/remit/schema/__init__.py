@@ -3,9 +3,23 @@
 Everything here is a function of types and schemas: no I/O, no clock, no framework but pydantic.
 """
 
+from remit.schema.budget import Plan, lowered_names, planned
 from remit.schema.flat import Flat, flatten, flattened
 from remit.schema.forwarding import forwarding
+from remit.schema.lowering import Lowered, lower
 from remit.schema.policy import SchemaError
 from remit.schema.report import Entry
 
-__all__ = ["Entry", "Flat", "SchemaError", "flatten", "flattened", "forwarding"]
+__all__ = [
+    "Entry",
+    "Flat",
+    "Lowered",
+    "Plan",
+    "SchemaError",
+    "flatten",
+    "flattened",
+    "forwarding",
+    "lower",
+    "lowered_names",
+    "planned",
+]

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, cast
 from remit.schema.document import Json
 from remit.schema.places import Places, items_of
 
-__all__ = ["ALL", "ANNOTATIONS", "Joined", "Shared", "listed", "typed"]
+__all__ = ["ALL", "ANNOTATIONS", "Joined", "Shared", "kind_of", "listed", "typed"]
 
 ANNOTATIONS: Final = frozenset(
     {
@@ -158,7 +158,7 @@ class Shared:
         if names <= ALL:  # a name that JSON Schema doesn't have proves nothing
             found = names | {"integer"} if "number" in names else names
         if (values := _values(here)) is not None:
-            found &= frozenset(map(_kind, values))
+            found &= frozenset(map(kind_of, values))
         return found
 
     def _texts_of(self, node: Any, depth: int) -> _Texts | None:
@@ -185,7 +185,7 @@ class Shared:
         told = _common(found)
         if told is not None:
             kinds = self._kinds_of(here, depth)
-            told = [one for one in told if _kind(one) in kinds]
+            told = [one for one in told if kind_of(one) in kinds]
         self._texts[id(here)] = told
         return told
 
@@ -193,7 +193,7 @@ class Shared:
 def listed(values: Iterable[str | None]) -> Json:
     """Return the schema of these texts, and null if it is among them."""
     each = list(dict.fromkeys(values))
-    kinds = {_kind(one) for one in each}
+    kinds = {kind_of(one) for one in each}
     return {**typed(frozenset(kinds)), "enum": each}
 
 
@@ -220,7 +220,8 @@ def _values(here: Json) -> list[Any] | None:
     return items_of(here, "enum") if isinstance(here.get("enum"), list) else None
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """Return which kind of JSON value *value* is; 3.0 is an integer, as JSON Schema has it."""
     match value:
         case None:
             return "null"

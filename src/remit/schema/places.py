@@ -15,7 +15,18 @@ from urllib.parse import quote, unquote
 from remit.schema.document import Document, Json, Pointer, parts
 from remit.schema.policy import SchemaError
 
-__all__ = ["DEFINITIONS", "Place", "Places", "copied", "dialect", "reference", "steps_of"]
+__all__ = [
+    "DEFINITIONS",
+    "Place",
+    "Places",
+    "copied",
+    "dialect",
+    "items_of",
+    "mapped",
+    "named_of",
+    "reference",
+    "steps_of",
+]
 
 DEFINITIONS: Final = ("$defs", "definitions")
 _NEGATIVE: Final = ("not", "if")  # wider inside is narrower outside
@@ -172,6 +183,12 @@ def items_of(node: Json, word: str) -> list[Any]:
     """Return what *node* lists under *word*; nothing if that is no list."""
     found: Any = node.get(word)
     return found if isinstance(found, list) else []  # pyright: ignore[reportUnknownVariableType]
+
+
+def named_of(node: Json, word: str) -> Json:
+    """Return what *node* holds by name under *word*; nothing if that is no object."""
+    found: Any = node.get(word)
+    return cast("Json", found) if isinstance(found, dict) else {}
 
 
 def mapped(node: Json) -> Json:
