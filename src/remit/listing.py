@@ -11,7 +11,9 @@ from remit.call import Call
 from remit.contract import Hints, Tool
 from remit.permissions import Missing, permission, scope_permission
 from remit.principal import Principal
+from remit.schema.flat import flatten
 from remit.schema.merge import rooted
+from remit.schema.policy import SchemaError
 
 __all__ = ["Listed", "Listing"]
 
@@ -41,6 +43,18 @@ class Listed:
     output_schema: Mapping[str, Any] | None
     annotations: Hints
     wrapped: bool
+
+    @property
+    def flat_schema(self) -> Mapping[str, Any]:
+        """The arguments' schema without its unions (`remit.schema.flatten`).
+
+        Where that can't be it is the schema as it is: one tool never costs a list all the others.
+        """
+        try:
+            return flatten(self.input_schema)
+        except SchemaError as why:
+            _log.warning("tool %s is not listed flat: %s", self.name, why)
+            return self.input_schema
 
     @classmethod
     def of(cls, tool: Tool) -> Listed:

@@ -5,13 +5,15 @@ Nothing is decided here. `remit.Remit` is the one class that is made of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from typing_extensions import Unpack
 
+from remit.listing import Listed
 from remit.schema.dialects import Provider
 from remit.schema.lowering import Lowered, Strict, lower
+from remit.toolset import Toolset, ToolsetOptions, toolset
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -59,6 +61,26 @@ class Served:
             SchemaError: If it can't be said, with path and reason.
         """
         return lower(self._app.advertised(tool), provider, strict=strict, fold_case=fold_case)
+
+    def toolset(
+        self,
+        provider: Provider,
+        *,
+        tools: Iterable[Listed] | None = None,
+        **options: Unpack[ToolsetOptions],
+    ) -> Toolset:
+        """Return the app's tools as one request to *provider* holds them.
+
+        Args:
+            provider: ``anthropic``, ``openai``, ``gemini`` or ``plain``.
+            tools: Those of one caller, from `Remit.visible`; None takes all that are declared.
+            options: See `remit.toolset.ToolsetOptions`.
+
+        Raises:
+            DeclarationError: For tools that can't be sent so, all of them at once.
+        """
+        every = (Listed.of(one) for one in self._app.tools.values())
+        return toolset(every if tools is None else tools, provider, **options)
 
     async def mcp_stdio(self, *, claims: Mapping[str, Any] | None, flat: bool = False) -> None:
         """Serve the app over stdio until its input ends, for the principal that *claims* name."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 
+import remit
+from remit.listing import Listed
 from remit.schema.document import bounded, pointed
 from remit.schema.flat import flatten, flattened
 
@@ -378,3 +381,17 @@ def test_what_counts_on_a_schema_not_to_be_wider_is_let_go():
     assert made["properties"]["w"] == {}
     assert made["properties"]["x"] == {}
     assert "oneOf" in made["properties"]["y"]
+
+
+def test_one_schema_that_is_too_large_costs_a_flat_list_no_other_tool():
+    app = remit.Remit("lists", store="sqlite://")
+
+    @app.tool(effect="read")
+    async def small(n: int) -> int:
+        """Count."""
+        return n
+
+    one = Listed.of(app.tools["small"])
+    huge = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i in range(60_000)}}
+    assert dataclasses.replace(one, input_schema=huge).flat_schema is huge
+    assert one.flat_schema == one.input_schema

@@ -4,6 +4,7 @@ Everything here is a function of types and schemas: no I/O, no clock, no framewo
 """
 
 from remit.schema.budget import Plan, lowered_names, planned
+from remit.schema.document import untyped
 from remit.schema.flat import Flat, flatten, flattened
 from remit.schema.forwarding import forwarding
 from remit.schema.lowering import Lowered, lower
@@ -22,4 +23,5 @@ __all__ = [
     "lower",
     "lowered_names",
     "planned",
+    "untyped",
 ]

@@ -22,6 +22,7 @@ __all__ = [
     "parts",
     "pointed",
     "pointer",
+    "untyped",
 ]
 
 Json = dict[str, Any]
@@ -54,6 +55,9 @@ NAMED: Final = (
     "definitions",
 )
 """Keywords that hold a schema, a list of schemas, and schemas by name (2020-12, and draft 7's)."""
+
+
+_TYPING: Final = frozenset({"type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"})
 
 
 def pointer(steps: Pointer) -> str:
@@ -105,6 +109,25 @@ def parts(node: Any) -> Iterator[tuple[Pointer, Any]]:
             for name, item in cast("Json", value).items():
                 if isinstance(item, dict | bool):  # draft 7's dependencies may be lists of names
                     yield (word, name), item
+
+
+def untyped(schema: Any) -> list[str]:
+    """Return the JSON Pointers of *schema*'s properties, at any depth, that say no type.
+
+    A type, a list or a single value, a union, an intersection and a reference all say one.
+    """
+    found: list[str] = []
+    stack: list[tuple[Any, Pointer]] = [(schema, ())]
+    while stack:
+        node, at = stack.pop()
+        for steps, part in parts(node):
+            below = (*at, *steps)
+            if steps[0] == "properties" and (
+                not isinstance(part, dict) or _TYPING.isdisjoint(cast("Json", part))
+            ):
+                found.append(pointer(below))
+            stack.append((cast("Any", part), below))
+    return sorted(found)
 
 
 def bounded(schema: Any) -> Json:

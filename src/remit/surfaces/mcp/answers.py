@@ -13,7 +13,6 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from remit.outcome import Ask, Ok, Outcome, Refused, wire
-from remit.schema.flat import flatten
 
 if TYPE_CHECKING:
     from remit.app import Listed
@@ -43,7 +42,7 @@ def listed(one: Listed, *, flat: bool = False) -> types.Tool:
         name=one.name,
         title=one.title,
         description=one.description,
-        input_schema=flatten(one.input_schema) if flat else dict(one.input_schema),
+        input_schema=dict(one.flat_schema if flat else one.input_schema),
         output_schema=None if one.output_schema is None else dict(one.output_schema),
         annotations=types.ToolAnnotations(
             read_only_hint=hints.read_only,
