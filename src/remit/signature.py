@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 import types
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, create_model
 from pydantic.errors import (
@@ -24,15 +23,11 @@ from pydantic.errors import (
 
 from remit.call import Call
 from remit.contract import Body, DeclarationError, DeclarationWarning, Resource, Resourced
+from remit.schema.naming import names_identity
 from remit.schema.policy import SchemaError, with_policies
 from remit.schema.walk import Node, as_json
 
 __all__ = ["Signature", "refused", "signature"]
-
-# Names that usually mean the caller; a name asks for a look, it is no error (7 of 10 are targets).
-_IDENTITY: Final = re.compile(
-    r"(user|author|owner|actor|caller|principal|subject|requester|on_behalf_of|acting_user|tenant)(_?(id|name|email))?$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +207,7 @@ class _Reader:
             self._plain(name, annotation, default, where)
 
     def _plain(self, name: str, annotation: Any, default: Any, where: str) -> None:
-        if _IDENTITY.fullmatch(name.lower()):
+        if names_identity(name):
             text = (
                 f"{where} of {self.tool} may name the caller. If it does, delete it and use "
                 "call.principal.subject; if it names a target, make it a Resource with a rule."

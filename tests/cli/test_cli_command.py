@@ -60,15 +60,15 @@ def test_tools_lists_effect_scopes_and_who_approves(remit: Remit) -> None:
         assert text in shown
     assert not set("\x1b\u202e") & set(shown)
     assert "[bold]here[/bold]" in shown
-    described = {tool["name"]: tool for tool in json.loads(remit("tools", DESK, "--json").stdout)}
-    assert described["request_publish"]["approvers"] == ["editor"]
+    described = json.loads(remit("tools", DESK, "--json").stdout)["tools"]
+    assert described["request_publish"]["approval"]["approvers"] == ["editor"]
     assert described["echo"]["input_schema"]["additionalProperties"] is False
 
 
 def test_tools_for_a_principal_are_those_that_it_may_know_of(remit: Remit) -> None:
     def names(claims: str) -> set[str]:
         listed = remit("tools", DESK, "--json", "--claims", claims)
-        return {tool["name"] for tool in json.loads(listed.stdout)}
+        return set(json.loads(listed.stdout)["tools"])
 
     assert "echo" in names(AUTHOR)
     assert {"echo", "request_publish"} & names('{"sub": "x"}') == set()

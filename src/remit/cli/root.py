@@ -14,9 +14,11 @@ from remit.cli.approvals import approvals
 from remit.cli.audit import audit
 from remit.cli.call import call
 from remit.cli.completion import completion
+from remit.cli.diff import diff
 from remit.cli.drawing import complain, log_to_stderr
 from remit.cli.exits import INTERRUPTED
 from remit.cli.failing import CommandError
+from remit.cli.lock import lock
 from remit.cli.serve import serve
 from remit.cli.tools import tools
 
@@ -72,6 +74,9 @@ def command() -> None:
     log_to_stderr()
 
 
-_COMMANDS: tuple[click.Command, ...] = (serve, call, tools, approvals, audit, completion)
+_COMMANDS: tuple[click.Command, ...] = (
+    *(serve, call, tools, approvals, audit),
+    *(lock, diff, completion),
+)
 for _one in _COMMANDS:
     command.add_command(_one)

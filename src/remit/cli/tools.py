@@ -12,6 +12,7 @@ from remit.cli.drawing import put, put_json, put_table
 from remit.cli.failing import run
 from remit.cli.loading import load
 from remit.contract import Tool
+from remit.manifest import manifest
 
 __all__ = ["tools"]
 
@@ -19,7 +20,9 @@ __all__ = ["tools"]
 @click.command()
 @click.argument("target", metavar="MODULE:APP")
 @click.option("--claims", metavar="FILE|JSON", help=f"{CLAIMS_HELP} Lists only what they may call.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, schemas included.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the manifest: all that each surface shows."
+)
 def tools(target: str, *, claims: str | None, as_json: bool) -> None:
     """List the tools of the app MODULE:APP.
 
@@ -30,7 +33,7 @@ def tools(target: str, *, claims: str | None, as_json: bool) -> None:
     held = claims_from(claims)
     shown = list(app.tools.values()) if held is None else run(_visible(app, held))
     if as_json:
-        put_json([_described(tool) for tool in shown], indent=2)
+        put_json(manifest(app, shown), indent=2)
         return
     if not shown:
         put("no tools" if held is None else "no tools for this principal")
@@ -51,20 +54,3 @@ def _row(tool: Tool) -> tuple[str, str, str, str, str]:
     scopes = "public" if tool.public else " ".join(sorted(tool.scopes)) or "any signed-in principal"
     asks = "" if tool.approval is None else " or ".join(sorted(tool.approval.approvers))
     return tool.name, effect, scopes, asks, tool.description.strip().partition("\n")[0]
-
-
-def _described(tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "effect": tool.effect,
-        "external": tool.external,
-        "idempotent": tool.idempotent,
-        "public": tool.public,
-        "scopes": sorted(tool.scopes),
-        "approvers": None if tool.approval is None else sorted(tool.approval.approvers),
-        "input_schema": tool.input_schema,
-        "output_schema": tool.output_schema,
-        "digest": tool.digest,
-    }

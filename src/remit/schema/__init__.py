@@ -4,7 +4,9 @@ Everything here is a function of types and schemas: no I/O, no clock, no framewo
 """
 
 from remit.schema.budget import Plan, lowered_names, planned
+from remit.schema.changes import diff
 from remit.schema.document import untyped
+from remit.schema.findings import Change
 from remit.schema.flat import Flat, flatten, flattened
 from remit.schema.forwarding import forwarding
 from remit.schema.lowering import Lowered, lower
@@ -12,11 +14,13 @@ from remit.schema.policy import SchemaError
 from remit.schema.report import Entry
 
 __all__ = [
+    "Change",
     "Entry",
     "Flat",
     "Lowered",
     "Plan",
     "SchemaError",
+    "diff",
     "flatten",
     "flattened",
     "forwarding",
