@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks import deriving, http, inprocess, listing
+from benchmarks import deriving, http, inprocess, listing, schemas
 
 _INTRODUCTION = """\
 Medians of rounds that take every contender in turn ({about}). Ratios hold across machines better
@@ -59,6 +59,18 @@ async def main() -> None:
             "of the time per tool to a tenth as many. Budget: at most 1.5, and linear growth.",
             deriving.measured(),
             "ratio, and milliseconds",
+        ),
+        _table(
+            "Deriving from a class of 230 kB of JSON Schema",
+            "anthropic's MessageCreateParams: ratio to pydantic's own writing of its schema.",
+            schemas.measured(),
+            "ratio to json_schema()",
+        ),
+        _table(
+            "Refusing a hostile schema",
+            "Budget: one second, and bounded memory.",
+            schemas.hostile(),
+            "seconds, and MiB",
         ),
     ]
     text = "\n".join(parts)

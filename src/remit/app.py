@@ -26,6 +26,7 @@ from remit.passage import Event, Passage
 from remit.path import MAX_ARGUMENT_BYTES, Path
 from remit.permissions import Missing
 from remit.principal import Principal
+from remit.projection import Known
 from remit.served import Served
 from remit.store import Store, StoreError
 
@@ -94,6 +95,7 @@ class Remit(Served):
         self._known_scopes = None if scopes is None else frozenset(scopes)
         self._host_keys = frozenset(host_keys)
         self._extensions = dict(extensions or {})
+        self._known_results: Known = {}
         self._missing: Missing = missing_scope
         self._tools: dict[str, Tool] = {}
         self._listing = Listing(missing_scope)
@@ -156,6 +158,7 @@ class Remit(Served):
             version=self.version,
             principal=self._principal,
             extensions=self._extensions,
+            known_results=self._known_results,
         )
 
         def declare(function: Callable[..., Any]) -> Tool:

@@ -91,6 +91,7 @@ def declared(function: Callable[..., Any], options: Options, *, scope: Mapping[s
     out = projection(
         signed.returns,
         ceiling=options.max_result_bytes,
+        known=options.known_results,
         wrap=lambda error: refused(own_name, "result", str(error).splitlines()[0]),
     )
     result, _ = rooted(out.schema)

@@ -14,7 +14,7 @@ from remit.arguments import REPAIRS
 from remit.contract import Approval, Effect, Require
 from remit.outcome import CODES, Refused
 from remit.principal import Principal
-from remit.projection import MAX_RESULT_BYTES
+from remit.projection import MAX_RESULT_BYTES, Known
 from remit.signature import refused
 
 __all__ = ["Extension", "Options", "ToolOptions", "checked"]
@@ -111,6 +111,7 @@ class Options:
     version: str = "0"
     principal: type[Principal] = Principal
     extensions: Mapping[str, Extension] = field(default_factory=dict[str, Extension])
+    known_results: Known | None = None
 
     def extras(self, tool: str) -> dict[str, tuple[Any, Any]]:
         """Return annotation and default of each argument that the app adds to *tool*."""

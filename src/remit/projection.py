@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from pydantic import TypeAdapter
@@ -27,13 +27,17 @@ from remit.schema.exact import exact_result
 from remit.schema.policy import with_policies
 from remit.schema.walk import children
 
-__all__ = ["MAX_RESULT_BYTES", "Projection", "ResultError", "projection"]
+__all__ = ["MAX_RESULT_BYTES", "Known", "Projection", "ResultError", "projection"]
 
 MAX_RESULT_BYTES: Final = (
     128 * 1024
 )  # about 32k tokens, the largest answer that hosts still hand on whole
 _SHORTEST: Final = 80  # characters; a text cut further says nothing
 _COPIES: Final = 6  # bytes on the wire per byte of data at worst: structured, and as escaped text
+
+
+# By the class that results have: what pydantic had made of it, and what was made of that.
+Known = dict[type, tuple[dict[str, Any], "Projection"]]
 
 
 class ResultError(Exception):
@@ -202,7 +206,11 @@ def _cut(value: Any, kept: int, length: int) -> Any:
 
 
 def projection(
-    annotation: Any, *, ceiling: int = MAX_RESULT_BYTES, wrap: Callable[[Exception], Exception]
+    annotation: Any,
+    *,
+    ceiling: int = MAX_RESULT_BYTES,
+    wrap: Callable[[Exception], Exception],
+    known: Known | None = None,
 ) -> Projection:
     """Return how results of type *annotation* leave.
 
@@ -210,12 +218,16 @@ def projection(
         annotation: The return type of the tool's code.
         ceiling: The most bytes of a whole answer.
         wrap: Makes the declaration's error of what is wrong with the type.
+        known: What was made before, which is used again: tools often share a result's class.
     """
     try:
         core = cast("dict[str, Any]", TypeAdapter(annotation).core_schema)
+        before = known.get(annotation) if known and isinstance(annotation, type) else None
+        if before is not None and before[0] is core:  # a class that is built anew has another
+            return replace(before[1], ceiling=ceiling)
         node = exact_result(with_policies(core, default="ignore"))
         schema = advertised(_closed(with_policies(core, default="forbid")), mode="serialization")
-        return Projection(
+        made = Projection(
             schema=schema,
             validator=SchemaValidator(
                 cast("Any", node), {"hide_input_in_errors": True}, _use_prebuilt=False
@@ -224,8 +236,11 @@ def projection(
             ceiling=ceiling,
             content=_is_content(annotation),
         )
+        if known is not None and isinstance(annotation, type):
+            known[annotation] = (core, made)
     except Exception as error:
         raise wrap(error) from error
+    return made
 
 
 def _is_content(annotation: Any) -> bool:

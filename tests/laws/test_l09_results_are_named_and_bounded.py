@@ -299,6 +299,28 @@ async def test_a_ceiling_can_be_lower(surface: str):
             assert len((await received(made, "read", {})).encode()) <= 4096
 
 
+async def test_tools_that_share_a_results_class_keep_ceilings_of_their_own(surface: str):
+    """What is made of a class is made once; a tool's own bound is not part of it.
+
+    If this fails, the first tool that returns a class decides for all of them.
+    """
+    app = remit.Remit("shared")
+
+    class Lines(BaseModel):
+        lines: list[str]
+
+    def lines() -> Lines:
+        return Lines(lines=["x" * 50] * 1000)
+
+    app.tool(effect="read", name="all")(lines)
+    app.tool(effect="read", name="some", max_result_bytes=4096)(lines)
+    assert app.tools["all"].projection.validator is app.tools["some"].projection.validator
+
+    async with running(app, surface) as made:
+        assert len((await made.call("all", {})).data["lines"]) == 1000
+        assert len((await made.call("some", {})).data["lines"]) < 100
+
+
 async def test_a_clip_leaves_arguments_alone(surface: str):
     """``Clip`` shortens what leaves, never what came.
 

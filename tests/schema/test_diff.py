@@ -30,7 +30,7 @@ def tree(**of_node: Any) -> Any:
     node = obj(
         False, name={**S, **of_node}, under={"type": "array", "items": {"$ref": "#/$defs/N"}}
     )
-    return {**obj(False, root={"$ref": "#/$defs/N"}), "$defs": {"N": node}}
+    return {**obj(False, top={"$ref": "#/$defs/N"}), "$defs": {"N": node}}
 
 
 PAIRS: list[tuple[str, Any, Any, set[tuple[str, str]]]] = [
@@ -38,7 +38,7 @@ PAIRS: list[tuple[str, Any, Any, set[tuple[str, str]]]] = [
     ("a reference for what it leads to", obj(a=S),
      {**obj(a={"$ref": "#/$defs/A"}), "$defs": {"A": S}}, set()),
     ("another name for a definition", tree(), {
-        **obj(root={"$ref": "#/$defs/M"}),
+        **obj(top={"$ref": "#/$defs/M"}),
         "$defs": {"M": obj(name=S, under={"type": "array", "items": {"$ref": "#/$defs/M"}})},
     }, set()),
     ("null as a type, or as an alternative", obj(a={"type": ["string", "null"]}),
@@ -142,7 +142,7 @@ PAIRS: list[tuple[str, Any, Any, set[tuple[str, str]]]] = [
     ("a union where there was none", obj(v=S), obj(v={"anyOf": [S, I]}),
      {("widened", "#/properties/v/anyOf/1")}),
     ("in what leads back to itself", tree(), tree(maxLength=3),
-     {("narrowed", "#/properties/root/properties/name/maxLength")}),
+     {("narrowed", "#/properties/top/properties/name/maxLength")}),
     # What only a whole says.
     ("what is forbidden", obj(a={**S, "not": {"const": "x"}}),
      obj(a={**S, "not": {"const": "y"}}),

@@ -45,7 +45,7 @@ class Opening:
         self._told: dict[Entry, None] = {}
         self._cyclic: dict[tuple[str, bool], bool] = {}
         self._alive: list[Any] = []  # what others know by its id
-        self._left = 4 * MAX_NODES
+        self._left = 2 * MAX_NODES
         self._depth = 0
 
     @property

@@ -37,6 +37,10 @@ _DATA: Final = frozenset(
 )
 
 
+# Values that hold nothing, and most that stand in a node.
+_PLAIN: Final = frozenset({str, int, bool, float, type(None)})
+
+
 def _is_node(value: object) -> bool:
     return isinstance(value, dict) and isinstance(cast("Node", value).get("type"), str)
 
@@ -49,7 +53,7 @@ def _inside(
         return _node(value, change, path)
     if isinstance(value, dict):
         return {
-            key: _inside(item, change, (*path, str(key)))
+            key: item if type(item) in _PLAIN else _inside(item, change, (*path, str(key)))
             for key, item in cast("Node", value).items()
         }
     if isinstance(value, list | tuple):
@@ -71,7 +75,7 @@ def _node(
 ) -> Node:
     copy = {
         key: value
-        if key in _DATA
+        if key in _DATA or type(value) in _PLAIN
         else _inside(value, change, path if key in _SILENT else (*path, key))
         for key, value in node.items()
     }
