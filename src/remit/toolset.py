@@ -19,6 +19,7 @@ from remit.schema.budget import lowered_names, planned
 from remit.schema.dialects import PROVIDERS, Provider
 from remit.schema.document import untyped
 from remit.schema.lowering import Lowered, Strict, lower
+from remit.schema.places import steps_of
 from remit.schema.policy import SchemaError
 
 __all__ = ["OnIncompatible", "Sent", "Toolset", "ToolsetOptions", "toolset"]
@@ -26,6 +27,8 @@ __all__ = ["OnIncompatible", "Sent", "Toolset", "ToolsetOptions", "toolset"]
 _log = logging.getLogger("remit")
 
 OnIncompatible = Literal["refuse", "warn", "skip"]
+_MEND: Final = "strict='auto' sends it as it is, not strict"
+_MOST: Final = 5  # places of one tool
 _ANSWERS: Final = ("refuse", "warn", "skip")
 
 
@@ -152,14 +155,25 @@ def _lowered(
     """Return *one* lowered as asked, or as it can be; what went wrong is added to *wrong*."""
     folds = options.get("fold_case", False)
     strict: Strict = options.get("strict", "auto")
-    ways: tuple[Strict, ...] = (strict, False) if strict is True else (strict,)
-    for way in ways:
-        try:
-            return lower(one.input_schema, provider, strict=way, fold_case=folds)
-        except SchemaError as why:
-            mend = "; strict='auto' sends it as it is, not strict" if way is True else ""
-            wrong.setdefault(one.name, []).append(f"{why.path or '(root)'}: {why.text}{mend}")
-    return None
+    told = wrong.setdefault(one.name, [])
+    made: Lowered | None = None
+    try:
+        made = lower(one.input_schema, provider, strict=strict and "auto", fold_case=folds)
+        if strict is True and not made.strict:
+            lost = [entry for entry in made.report if entry.action == "refused" or entry.lossy]
+            told += [f"{_dotted(entry.pointer)}: {entry.text}; {_MEND}" for entry in lost[:_MOST]]
+            told += [f"and {len(lost) - _MOST} more places"] if len(lost) > _MOST else []
+            if not lost:  # a provider without such a mode says so itself
+                lower(one.input_schema, provider, strict=True)
+    except SchemaError as why:
+        told.append(f"{why.path or '(root)'}: {why.text}")
+    if not told:
+        del wrong[one.name]
+    return made
+
+
+def _dotted(at: str) -> str:
+    return ".".join(steps_of(at)) or "(root)"
 
 
 def _untyped(each: Mapping[str, Listed], *, wanted: bool | Collection[str]) -> dict[str, list[str]]:
@@ -175,7 +189,7 @@ def _untyped(each: Mapping[str, Listed], *, wanted: bool | Collection[str]) -> d
     for one in sorted(found - allowed):
         name, _, at = one.partition("#")
         text = f"it says no type; annotate it, or allow {one!r} in require_typed"
-        wrong.setdefault(name, []).append(f"{at.replace('/', '.').strip('.')}: {text}")
+        wrong.setdefault(name, []).append(f"{_dotted(f'#{at}')}: {text}")
     return wrong
 
 
