@@ -11,7 +11,7 @@ from remit.call import Call
 from remit.contract import Hints, Tool
 from remit.permissions import Missing, permission, scope_permission
 from remit.principal import Principal
-from remit.schema.flat import flatten
+from remit.schema.flattening import flatten
 from remit.schema.merge import rooted
 from remit.schema.policy import SchemaError
 

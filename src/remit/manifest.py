@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit.contract import Approval, Tool
 from remit.listing import Listed
-from remit.schema.flat import flattened
+from remit.schema.flattening import flattened
 from remit.schema.lowering import Lowered
 from remit.schema.nodes import policies
 from remit.schema.policy import SchemaError
@@ -22,7 +22,7 @@ from remit.toolset import toolset
 
 if TYPE_CHECKING:
     from remit.app import Remit
-    from remit.schema.dialects import Provider
+    from remit.schema.lowering import Provider
 
 __all__ = ["FORMAT", "definition", "digest", "locked", "manifest", "written"]
 

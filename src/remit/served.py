@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from typing_extensions import Unpack
 
 from remit.listing import Listed
-from remit.schema.dialects import Provider
-from remit.schema.lowering import Lowered, Strict, lower
+from remit.schema.lowering import Lowered, Provider, Strict, lower
 from remit.toolset import Toolset, ToolsetOptions, toolset
 
 if TYPE_CHECKING:

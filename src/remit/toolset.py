@@ -15,10 +15,16 @@ from typing_extensions import Unpack
 
 from remit.contract import DeclarationError, no_others
 from remit.listing import Listed
-from remit.schema.budget import lowered_names, planned
-from remit.schema.dialects import PROVIDERS, Provider
 from remit.schema.document import untyped
-from remit.schema.lowering import Lowered, Strict, lower
+from remit.schema.lowering import (
+    PROVIDERS,
+    Lowered,
+    Provider,
+    Strict,
+    lower,
+    lowered_names,
+    planned,
+)
 from remit.schema.places import steps_of
 from remit.schema.policy import SchemaError
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.schema import diff
+from remit.schema.comparing.examples import examples
 from remit.schema.document import Document, parts
-from remit.schema.examples import examples
 from tests.properties.test_lower import BOUNDED, LEAVES, POLICIES, tools, values
 
 NODES = [leaf for leaf in (*LEAVES, *BOUNDED) if leaf != {"type": "object"}]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.schema.document import Document, parts
-from remit.schema.flat import flatten, flattened
+from remit.schema.flattening.flat import flatten, flattened
 from remit.schema.policy import SchemaError
 
 FIELDS = ("a", "b", "c", "kind2")

@@ -10,7 +10,7 @@ import pytest
 import remit
 from remit.listing import Listed
 from remit.schema.document import bounded, pointed
-from remit.schema.flat import flatten, flattened
+from remit.schema.flattening.flat import flatten, flattened
 
 
 def variant(kind: Any, policy: Any = False, /, **properties: Any) -> dict[str, Any]:

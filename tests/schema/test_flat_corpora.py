@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from remit.schema.flat import flattened
+from remit.schema.flattening.flat import flattened
 from remit.schema.policy import SchemaError
 from tests.needs import shared
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from remit.schema import SchemaError, lower, lowered_names, planned
-from remit.schema.lowering import Lowered
+from remit.schema.lowering.lowered import Lowered
 from tests.schema.checkers import CHECKERS
 
 STRICT = ("anthropic", "openai")

@@ -15,11 +15,11 @@ from typing import Any, Final, cast
 
 from remit.schema.collide import ANNOTATIONS, Shared, listed
 from remit.schema.document import MAX_NODES, Json, Pointer, parts, pointer
+from remit.schema.flattening.sharing import Use, shared_out
+from remit.schema.flattening.shelf import whence
+from remit.schema.flattening.united import Property, United, united
 from remit.schema.places import DEFINITIONS, Place, Places, copied, items_of, reference, steps_of
 from remit.schema.report import Action, Entry
-from remit.schema.sharing import Use, shared_out
-from remit.schema.shelf import whence
-from remit.schema.united import Property, United, united
 from remit.schema.variants import UNIONS, Staying, Union, Variants
 
 __all__ = ["Flattening"]

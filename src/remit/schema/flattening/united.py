@@ -11,10 +11,10 @@ from typing import Any, Final, Literal, cast
 
 from remit.schema.collide import ANNOTATIONS, Joined, Shared, listed
 from remit.schema.document import Json
-from remit.schema.outline import outline
+from remit.schema.flattening.outline import outline
+from remit.schema.flattening.words import Words
 from remit.schema.places import Places
 from remit.schema.variants import Union, Variant
-from remit.schema.words import Words
 
 __all__ = ["Loss", "Property", "United", "united"]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from remit.schema.document import Document, Json, Pointer, bounded
-from remit.schema.flattening import Flattening
+from remit.schema.flattening.flattener import Flattening
+from remit.schema.flattening.shelf import hoisted, pruned
 from remit.schema.places import Places, copied
 from remit.schema.policy import SchemaError
 from remit.schema.report import Entry
-from remit.schema.shelf import hoisted, pruned
 
 __all__ = ["Flat", "flatten", "flattened"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from remit.schema.comparing import compared
+from remit.schema.comparing.findings import Change, Kind
+from remit.schema.comparing.walking import compared
 from remit.schema.document import Document, Json, bounded, pointer
-from remit.schema.findings import Change, Kind
 from remit.schema.nodes import same, short
 from remit.schema.places import copied
 from remit.schema.policy import SchemaError

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, cast
 
 from remit.schema.collide import Shared
-from remit.schema.containment import contained
+from remit.schema.comparing.containment import contained
+from remit.schema.comparing.examples import examples
+from remit.schema.comparing.findings import Change, Findings, Frame, Kind
 from remit.schema.document import MAX_DEPTH, Document, Json, Pointer, parts
-from remit.schema.examples import examples
-from remit.schema.findings import Change, Findings, Frame, Kind
 from remit.schema.naming import names_identity, names_state
 from remit.schema.nodes import (
     NAMES,

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from remit.schema.document import Document, Json, Pointer
+from remit.schema.flattening.sharing import container, fresh
 from remit.schema.places import DEFINITIONS, Places, copied, mapped, reference, steps_of
-from remit.schema.sharing import container, fresh
 
 __all__ = ["hoisted", "pruned"]
 

@@ -12,14 +12,14 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from remit.schema.bounds import BOUNDS, in_words
 from remit.schema.collide import ALL, ANNOTATIONS, kind_of, typed
-from remit.schema.dialects import Dialect
 from remit.schema.document import MAX_DEPTH, Json, Pointer, bounded
-from remit.schema.opening import JUDGING, NAMING, Opening
+from remit.schema.flattening.sharing import fresh
+from remit.schema.lowering.bounds import BOUNDS, in_words
+from remit.schema.lowering.dialects import Dialect
+from remit.schema.lowering.opening import JUDGING, NAMING, Opening
 from remit.schema.places import Places, items_of, named_of, reference
 from remit.schema.policy import SchemaError
-from remit.schema.sharing import fresh
 from remit.schema.variants import UNIONS
 
 __all__ = ["Speaking"]

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from remit.schema.containment import Judge, contained
+from remit.schema.comparing.containment import Judge, contained
+from remit.schema.comparing.examples import examples
 from remit.schema.document import Document, Json, Pointer, pointer
-from remit.schema.examples import examples
 from remit.schema.places import items_of
 
 __all__ = ["Change", "Findings", "Frame", "Kind"]

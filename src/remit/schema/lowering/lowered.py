@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from remit.schema.decoding import Decoded, Decoder
-from remit.schema.dialects import GEMINI, PROVIDERS, STRICT, Provider
 from remit.schema.document import Document, Json, bounded
-from remit.schema.flat import flattened
+from remit.schema.flattening.flat import flattened
+from remit.schema.lowering.decoding import Decoded, Decoder
+from remit.schema.lowering.dialects import GEMINI, PROVIDERS, STRICT, Provider
+from remit.schema.lowering.speaking import Speaking
 from remit.schema.places import Places, copied, items_of, named_of, steps_of
 from remit.schema.policy import SchemaError
 from remit.schema.report import Entry
-from remit.schema.speaking import Speaking
 from remit.schema.variants import UNIONS
 
 __all__ = ["Lowered", "Strict", "lower"]

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from remit.schema.collide import ANNOTATIONS, Shared
-from remit.schema.dialects import Dialect
 from remit.schema.document import MAX_DEPTH, MAX_NODES, Json, Pointer, parts, pointer
-from remit.schema.merging import merged
+from remit.schema.lowering.dialects import Dialect
+from remit.schema.lowering.merging import merged
 from remit.schema.places import DEFINITIONS, Places, items_of
 from remit.schema.policy import SchemaError
 from remit.schema.report import Action, Entry

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from remit.schema.dialects import NAMES, Provider
 from remit.schema.document import Json, parts
-from remit.schema.lowering import Lowered
+from remit.schema.lowering.dialects import NAMES, Provider
+from remit.schema.lowering.lowered import Lowered
 from remit.schema.policy import SchemaError
 
 __all__ = ["LIMITS", "Plan", "lowered_names", "measured", "planned"]

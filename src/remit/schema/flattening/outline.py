@@ -11,8 +11,8 @@ from typing import Any, Final, cast
 
 from remit.schema.collide import ALL, Shared
 from remit.schema.document import Json
+from remit.schema.flattening.words import either
 from remit.schema.places import Places, items_of
-from remit.schema.words import either
 
 __all__ = ["outline"]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from remit.schema.comparing.examples import examples
 from remit.schema.document import Document, Json
-from remit.schema.examples import examples
 from remit.schema.places import DEFINITIONS
 
 __all__ = ["Judge", "Verdict", "contained"]
