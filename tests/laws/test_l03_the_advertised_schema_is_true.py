@@ -20,6 +20,7 @@ from typing_extensions import TypedDict
 import remit
 from remit.testing import Agent
 from tests.laws.lab import DRAFT, VALID, Lab, running
+from tests.schema.encoding import encoded
 
 pytestmark = pytest.mark.anyio
 
@@ -219,3 +220,95 @@ async def test_the_four_hints_say_what_was_declared(lab: Lab):
         "list_my_drafts": (True, False, True, False),
         "request_publish": (False, False, False, False),
     }
+
+
+class Line(BaseModel):
+    sku: Annotated[str, Field(pattern="^[A-Z][0-9]+$", max_length=6)]
+    count: Annotated[int, Field(ge=1)] = 1
+    note: str | None = None
+
+
+class Card(BaseModel):
+    kind: Literal["card"]
+    number: str
+
+
+class Invoice(BaseModel):
+    kind: Literal["invoice"]
+    days: int = 30
+
+
+def shop() -> remit.Remit:
+    made = remit.Remit("shop")
+
+    @made.tool(effect="read")
+    def order(
+        lines: list[Line],
+        pay: Annotated[Card | Invoice, Field(discriminator="kind")],
+        tags: tuple[str, ...] = (),
+        due: date | None = None,
+        tree: Tree | None = None,
+    ) -> dict[str, Any]:
+        """Say what was understood."""
+        said = [line.model_dump(mode="json") for line in lines]
+        return {
+            "lines": said,
+            "pay": pay.model_dump(exclude_unset=True),
+            "tags": list(tags),
+            "due": None if due is None else due.isoformat(),
+            "tree": None if tree is None else tree.model_dump(exclude_unset=True),
+        }
+
+    @made.tool(effect="read")
+    def plain(lines: list[Line], due: date | None = None, size: int = 3) -> dict[str, Any]:
+        """Say what was understood, without what leads back to itself."""
+        said = [line.model_dump(mode="json") for line in lines]
+        return {"lines": said, "due": None if due is None else due.isoformat(), "size": size}
+
+    return made
+
+
+MEANT: list[tuple[str, dict[str, Any]]] = [
+    ("order", {"lines": [], "pay": {"kind": "invoice"}}),
+    ("order", {"lines": [{"sku": "A1"}], "pay": {"kind": "card", "number": "4"}, "tags": ["x"]}),
+    (
+        "order",
+        {
+            "lines": [{"sku": "A1", "count": 2}, {"sku": "B2", "note": None}],
+            "pay": {"kind": "invoice", "days": 0},
+            "due": "2026-01-31",
+            "tree": {"name": "a", "under": [{"name": "b"}, {"name": "c", "under": []}]},
+        },
+    ),
+    ("plain", {"lines": [{"sku": "A1", "note": "n"}]}),
+    ("plain", {"lines": [], "size": 0, "due": None}),
+]
+
+
+@pytest.mark.parametrize("provider", ["plain", "anthropic", "openai", "gemini"])
+async def test_what_a_model_sends_under_a_lowered_schema_means_what_it_meant(
+    surface: str, provider: Any
+):
+    """Encoded as the provider's schema asks, decoded and called: the same as called directly.
+
+    A key whose default is null may come as null; whoever must tell the two apart declares MISSING.
+
+    If this fails, a tool does something else for one provider than for another.
+    """
+    made = shop()
+    strict = 0
+    async with running(made, surface) as agent:
+        for tool, meant in MEANT:
+            lowered = made.lowered(tool, provider)
+            strict += lowered.strict
+            sent = encoded(meant, lowered.schema, lowered.schema) if lowered.strict else meant
+            assert jsonschema_rs.is_valid(lowered.schema, sent)
+            direct = await agent.call(tool, meant)
+            arrived = await agent.call(tool, lowered.decode(sent))
+            assert direct.ok, direct
+            assert arrived.ok, arrived
+            assert arrived.data == direct.data
+            # A key that was made up comes through the decoder to its judge.
+            wrong = await agent.call(tool, lowered.decode({**sent, "authorId": "u_eve"}))
+            assert [issue.code for issue in wrong.issues] == ["unrecognized_keys:authorId"]
+    assert (strict > 0) is (provider in ("anthropic", "openai"))

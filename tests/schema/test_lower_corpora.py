@@ -12,7 +12,7 @@ import jsonschema_rs
 import pytest
 from pydantic import TypeAdapter
 
-from remit.schema import SchemaError, lower
+from remit.schema import SchemaError, flattened, lower
 from tests.schema.checkers import CHECKERS
 from tests.schema.encoding import closed, encoded
 from tests.schema.test_flat_corpora import TOOLS, suite
@@ -96,6 +96,17 @@ def test_the_largest_classes_are_accepted_by_the_providers_rules(provider: str, 
     counts = counted([(name, large(name))], provider)
     print(provider, name, dict(counts))
     assert counts["accepted"] == 1
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_the_largest_classes_come_through_flattening(name: str):
+    schema = large(name)
+    made = flattened(schema)
+    counts = Counter(one.action for one in made.report)
+    print(name, dict(counts))
+    jsonschema_rs.meta.validate(made.schema)
+    assert flattened(made.schema).schema == made.schema
+    assert any("$defs" in one.pointer or "properties" in one.pointer for one in made.report)
 
 
 @pytest.mark.parametrize("provider", ["plain", *PROVIDERS])

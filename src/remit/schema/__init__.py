@@ -2,7 +2,7 @@
 
 Everything here is a function of types and schemas: no I/O, no clock, no framework but pydantic.
 `document`, `places`, `collide` and `variants` read schemas; `policy`, `walk`, `exact`, `derive` and
-`merge` make the canonical one of a declaration; the packages and `forwarding` derive others from it.
+`merge` make the canonical one of a declaration; the packages and `forwarding` derive the others.
 """
 
 from remit.schema.comparing import Change, diff
