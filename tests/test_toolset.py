@@ -70,7 +70,7 @@ def test_refusing_names_every_tool_with_its_path_and_mend():
     assert text.startswith("2 tools can't be sent to openai so:\n")
     assert "maps: properties.labels: " in text
     assert "any-thing: properties.value: " in text
-    assert "strict='auto' sends it as it is" in text
+    assert "strict='auto' sends the tool, not strict" in text
 
 
 def test_warning_sends_them_as_they_can_be_and_says_so(caplog: pytest.LogCaptureFixture):

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from difflib import get_close_matches
 from typing import Any, Never, Self, cast
 
 from typing_extensions import Unpack
@@ -192,13 +193,31 @@ class Remit(Served):
         """The tools whose data a surface that wants an object puts under ``result``."""
         return self._listing.wrapped
 
-    def advertised(self, tool: str) -> dict[str, Any]:
-        """Return the canonical schema of *tool*'s arguments (JSON Schema 2020-12).
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What holds for every tool, as JSON values."""
+        scopes = None if self._known_scopes is None else sorted(self._known_scopes)
+        return {
+            "version": self.version,
+            "scopes": scopes,
+            "missing_scope": self._missing,
+            "host_keys": sorted(self._host_keys),
+            "max_argument_bytes": self._max_argument_bytes,
+            "max_waiting": self._max_waiting,
+        }
+
+    def declared(self, tool: str) -> Tool:
+        """Return the tool of that name.
 
         Raises:
-            KeyError: If there is no such tool.
+            KeyError: If there is none, with the name that is nearest.
         """
-        return self._tools[tool].input_schema
+        if tool in self._tools:
+            return self._tools[tool]
+        gated = f"request_{tool}"
+        near = [gated] if gated in self._tools else get_close_matches(tool, self._tools, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise KeyError(f"{self.name} has no tool {tool!r}{hint}")
 
     # Calling.
 

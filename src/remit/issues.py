@@ -207,7 +207,10 @@ def _declared(doc: Json, path: Loc) -> list[str]:
 def _unknown_hint(doc: Json, path: Loc, keys: Sequence[str]) -> str:
     declared = _declared(doc, path)
     near = [
-        f"{_shown(key)}: did you mean {best[0]}?"
+        # Declared somewhere among the alternatives, and yet unknown here.
+        f"{_shown(key)}: it belongs to another alternative"
+        if key in declared
+        else f"{_shown(key)}: did you mean {best[0]}?"
         for key in keys[:3]
         if (best := difflib.get_close_matches(key, declared, n=1, cutoff=0.75))
     ]

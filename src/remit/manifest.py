@@ -53,6 +53,8 @@ def definition(tool: Tool) -> dict[str, Any]:
         "approval": None if tool.approval is None else _approval(tool.approval),
         "limit": tool.limit,
         "timeout": tool.timeout,
+        "repair": sorted(tool.parser.repairs),
+        "max_result_bytes": tool.projection.ceiling,
         "resources": {
             one.wire: {"many": one.many, "otherwise": one.resource.otherwise}
             for one in tool.resources
@@ -83,6 +85,7 @@ def locked(app: Remit, target: str) -> dict[str, Any]:
         "remit": FORMAT,
         "app": target,
         "digest": digest(tools),
+        "settings": app.settings,
         "tools": tools,
     }
 
@@ -118,7 +121,7 @@ def manifest(app: Remit, tools: Iterable[Tool] | None = None) -> dict[str, Any]:
             made[sent.tool]["surfaces"][provider] = about
         for name, why in request.skipped.items():
             made[name]["surfaces"][provider] = {"skipped": why}
-    return {"remit": FORMAT, "app": app.name, "version": app.version, "tools": made}
+    return {"remit": FORMAT, "app": app.name, "settings": app.settings, "tools": made}
 
 
 def _mcp(one: Listed) -> dict[str, Any]:

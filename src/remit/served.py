@@ -50,6 +50,14 @@ class Served:
 
         return mcp.http_app(self._app, auth=auth, **options)
 
+    def advertised(self, tool: str) -> dict[str, Any]:
+        """Return the canonical schema of *tool*'s arguments (JSON Schema 2020-12).
+
+        Raises:
+            KeyError: If there is no such tool.
+        """
+        return self._app.declared(tool).input_schema
+
     def lowered(
         self, tool: str, provider: Provider, *, strict: Strict = "auto", fold_case: bool = False
     ) -> Lowered:
@@ -59,27 +67,36 @@ class Served:
             KeyError: If there is no such tool.
             SchemaError: If it can't be said, with path and reason.
         """
-        return lower(self._app.advertised(tool), provider, strict=strict, fold_case=fold_case)
+        return lower(
+            self._app.declared(tool).input_schema, provider, strict=strict, fold_case=fold_case
+        )
 
     def toolset(
         self,
         provider: Provider,
         *,
-        tools: Iterable[Listed] | None = None,
+        tools: Iterable[Listed | str] | None = None,
         **options: Unpack[ToolsetOptions],
     ) -> Toolset:
         """Return the app's tools as one request to *provider* holds them.
 
         Args:
             provider: ``anthropic``, ``openai``, ``gemini`` or ``plain``.
-            tools: Those of one caller, from `Remit.visible`; None takes all that are declared.
+            tools: Those of one caller, from `Remit.visible`, or some by name; None takes all.
             options: See `remit.toolset.ToolsetOptions`.
 
         Raises:
             DeclarationError: For tools that can't be sent so, all of them at once.
+            KeyError: If there is no tool of a name.
         """
-        every = (Listed.of(one) for one in self._app.tools.values())
-        return toolset(every if tools is None else tools, provider, **options)
+        app = self._app
+        allowed = options.get("require_typed", ())
+        if not isinstance(allowed, bool | str):
+            for one in allowed:
+                app.declared(one.partition("#")[0])
+        some = app.tools if tools is None else tools
+        listed = [Listed.of(app.declared(one)) if isinstance(one, str) else one for one in some]
+        return toolset(listed, provider, **options)
 
     async def mcp_stdio(self, *, claims: Mapping[str, Any] | None, flat: bool = False) -> None:
         """Serve the app over stdio until its input ends, for the principal that *claims* name."""

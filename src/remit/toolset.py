@@ -33,7 +33,7 @@ __all__ = ["OnIncompatible", "Sent", "Toolset", "ToolsetOptions", "toolset"]
 _log = logging.getLogger("remit")
 
 OnIncompatible = Literal["refuse", "warn", "skip"]
-_MEND: Final = "strict='auto' sends it as it is, not strict"
+_MEND: Final = "strict='auto' sends the tool, not strict"
 _MOST: Final = 5  # places of one tool
 _ANSWERS: Final = ("refuse", "warn", "skip")
 
@@ -129,8 +129,13 @@ def toolset(
     answer = options.get("on_incompatible", "refuse")
     if answer not in _ANSWERS:
         raise DeclarationError(f"toolset: on_incompatible is one of {', '.join(_ANSWERS)}")
+    if options.get("strict", "auto") not in (True, False, "auto"):
+        raise DeclarationError("toolset: strict is True, False or 'auto'")
+    typed = options.get("require_typed", False)
+    if isinstance(typed, str):
+        raise DeclarationError("toolset: require_typed is True, False or a set of names")
     each = {one.name: one for one in tools}
-    wrong = _untyped(each, wanted=options.get("require_typed", False))
+    wrong = _untyped(each, wanted=typed)
     ready: dict[str, Lowered] = {}
     for name, one in each.items():
         made = _lowered(one, provider, options, wrong)

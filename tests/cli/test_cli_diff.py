@@ -202,3 +202,54 @@ def test_the_manifest_tells_what_every_surface_shows(remit: Remit):
     assert one["surfaces"]["openai"]["strict"] is True
     assert one["surfaces"]["openai"]["schema"]["additionalProperties"] is False
     assert one["surfaces"]["mcp"]["annotations"]["destructiveHint"] is False
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        '{"foo": 1}',
+        '{"tools": {"a": {"type": "object"}}}',
+        '{"tools": [{"inputSchema": {"type": "object"}}]}',
+        '{"tools": [{"name": "a", "inputSchema": {}}, {"name": "a", "inputSchema": {}}]}',
+        '{"tools": [1]}',
+    ],
+)
+def test_what_is_no_list_of_tools_is_never_the_same(
+    remit: Remit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+):
+    monkeypatch.chdir(tmp_path)
+    Path("a.json").write_text(given)
+    result = remit("diff", "a.json", "a.json")
+    assert result.exit_code == 2
+    assert "can't be compared" in result.stderr
+
+
+def test_an_answer_as_the_protocol_carries_it_is_read(
+    remit: Remit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    tools = [{"name": "a", "inputSchema": {"type": "object"}}]
+    for name, listed in (("old", tools), ("new", [])):
+        answer = {"jsonrpc": "2.0", "id": 1, "result": {"tools": listed}}
+        Path(f"{name}.json").write_text(json.dumps(answer))
+    assert "the tool is gone" in remit("diff", "old.json", "new.json").stdout
+
+
+def test_an_app_that_cant_be_imported_is_no_change(remit: Remit, shop: Any):
+    remit("lock", shop())
+    Path("broken_shop.py").write_text("x = (")
+    result = remit("diff", "broken_shop:app")
+    assert result.exit_code == 2
+    assert "SyntaxError" in result.stderr
+
+
+def test_two_forms_at_once_are_refused(remit: Remit, shop: Any):
+    result = remit("diff", shop(), shop(), "--json", "--sarif")
+    assert result.exit_code == 2
+    assert "take one of" in result.stderr
+
+
+def test_the_help_keeps_its_table(remit: Remit):
+    shown = remit("diff", "--help").stdout
+    assert "\n  widened    accepts more\n" in shown
+    assert "\\b" not in shown

@@ -204,7 +204,7 @@ TOOLS: list[tuple[str, Any, Any, set[tuple[str, str]]]] = [
     ("nothing", tool(), tool(), set()),
     ("a description", tool(), tool(description="x"), {("meaning", "#/description")}),
     ("an effect lowered", tool(), tool(effect="read"), {("authority", "#/effect")}),
-    ("an effect raised", tool(), tool(effect="irreversible"), {("meaning", "#/effect")}),
+    ("an effect raised", tool(), tool(effect="irreversible"), {("authority", "#/effect")}),
     ("external no more", tool(external=True), tool(), {("authority", "#/external")}),
     ("public", tool(), tool(public=True), {("authority", "#/public")}),
     ("public no more", tool(public=True), tool(), {("narrowed", "#/public")}),

@@ -36,9 +36,9 @@ _FAILING: Final = ("authority", "narrowed", "unknown")
 @click.command()
 @click.argument("old", metavar="[OLD]", default="")
 @click.argument("new", metavar="[NEW]", default="")
-@click.option("--json", "form", flag_value="json", help="Print JSON.")
-@click.option("--sarif", "form", flag_value="sarif", help="Print SARIF 2.1.0, for code scanning.")
-@click.option("--markdown", "form", flag_value="markdown", help="Print a table for a pull request.")
+@click.option("--json", is_flag=True, help="Print JSON.")
+@click.option("--sarif", is_flag=True, help="Print SARIF 2.1.0, for code scanning.")
+@click.option("--markdown", is_flag=True, help="Print a table for a pull request.")
 @click.option(
     "--fail-on",
     "failing",
@@ -47,8 +47,8 @@ _FAILING: Final = ("authority", "narrowed", "unknown")
     metavar="KINDS",
     help="Exit 1 if there is a change of one of these kinds; any, or none.",
 )
-def diff(old: str, new: str, *, form: str | None, failing: str) -> None:
-    r"""Say what NEW declares otherwise than OLD.
+def diff(old: str, new: str, *, failing: str, **forms: bool) -> None:
+    """Say what NEW declares otherwise than OLD.
 
     Each is a lock, any server's list of tools as JSON, or an app as MODULE:APP. Without NEW the app
     is compared with what is locked: `remit diff` alone compares remit.lock with the app that it
@@ -63,8 +63,11 @@ def diff(old: str, new: str, *, form: str | None, failing: str) -> None:
     widened    accepts more
 
     Exit codes: 0, 1 if there is a change of a kind in --fail-on, 2 if the two can't be compared.
-    """
+    """  # noqa: D301 - click's mark for lines that stay
     kinds = _failing(failing)
+    asked = [name for name, wanted in forms.items() if wanted]
+    if len(asked) > 1:
+        raise UsageError(f"take one of --{', --'.join(asked)}")
     if not new and _is_app(old):
         old, new = LOCK, old
     old = old or LOCK
@@ -76,7 +79,7 @@ def diff(old: str, new: str, *, form: str | None, failing: str) -> None:
         raise UsageError(f"{old} and {new} can't be compared: {error}") from None
     except ImportError as error:
         raise CommandError(str(error)) from None
-    _FORMS[form or "text"](found, old)
+    _FORMS[asked[0] if asked else "text"](found, old)
     sys.exit(any(one.kind in kinds for one in found))
 
 
@@ -102,7 +105,10 @@ def _target(lock: Mapping[str, Any], name: str) -> str:
 
 def _read(side: str) -> dict[str, Any]:
     if _is_app(side):
-        return locked(load(side), side)
+        try:
+            return locked(load(side), side)
+        except CommandError as error:  # 1 would say that something changed
+            raise UsageError(error.message) from None
     try:
         text = sys.stdin.read() if side == "-" else Path(side).read_text("utf-8")
         found = json.loads(text)
@@ -124,11 +130,11 @@ def _text(found: Sequence[Change], _: str) -> None:
     for one in found:
         if one.tool != tool:
             tool = one.tool
-            put(line(tool))
+            put(line(tool or "the app"))
         put(f"  {one.kind:<9}  {line(one.pointer)}")
         put(f"             {line(one.text)}")
-        if one.kind == "narrowed" and one.witness is not None:
-            put(f"             for instance {_shown(one.witness)}")
+        if shown := _instance(one):
+            put(f"             {shown}")
     put(_summary(found))
 
 
@@ -140,6 +146,11 @@ def _summary(found: Sequence[Change]) -> str:
         if each
         else ("no change")
     )
+
+
+def _instance(one: Change) -> str:
+    shows = one.kind == "narrowed" and one.witness is not None
+    return f"for instance {_shown(one.witness)}" if shows else ""
 
 
 def _shown(value: Any, most: int = 200) -> str:
@@ -169,12 +180,15 @@ def _markdown(found: Sequence[Change], _: str) -> None:
         put("|---|---|---|---|")
     for one in found:
         mark = f"**{one.kind}**" if one.kind in _FAILING else one.kind
-        cells = (_code(one.tool), _code(one.pointer), mark, _words(one.text))
+        shown = f"{_words(one.text)}<br>{_words(_instance(one))}".removesuffix("<br>")
+        cells = (_code(one.tool), _code(one.pointer), mark, shown)
         put(f"| {' | '.join(cells)} |")
 
 
 def _code(text: str) -> str:
     shown = line(text).replace("|", "\\|")
+    if not shown:
+        return ""
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
@@ -201,7 +215,14 @@ def _sarif(found: Sequence[Change], old: str) -> None:
             "ruleId": f"remit/{one.kind}",
             "ruleIndex": ids.index(f"remit/{one.kind}"),
             "level": _KINDS[one.kind][0],
-            "message": {"text": f"{line(one.tool)} {line(one.pointer)}: {line(one.text)}"},
+            "message": {
+                "text": " ".join(
+                    filter(
+                        None,
+                        (f"{line(one.tool)} {line(one.pointer)}:", line(one.text), _instance(one)),
+                    )
+                )
+            },
             "locations": [
                 {
                     "physicalLocation": {
@@ -219,7 +240,6 @@ def _sarif(found: Sequence[Change], old: str) -> None:
     driver = {
         "name": "remit",
         "version": version("remit"),
-        "informationUri": "https://pypi.org/project/remit/",
         "rules": rules,
     }
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}

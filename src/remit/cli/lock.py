@@ -44,6 +44,7 @@ def lock(target: str, *, path: str, check: bool) -> None:
     tools = f"{count} tool{'' if count == 1 else 's'}"
     if check and text != before:
         state = "isn't there" if before is None else "isn't up to date"
-        complain(f"{path} {state}; `remit diff {line(target)}` says why, `remit lock` writes it")
+        why = f"`remit diff {line(path)} {line(target)}` says why, " if before is not None else ""
+        complain(f"{path} {state}; {why}`remit lock` writes it")
         sys.exit(1)
     put(f"{line(path)}: {tools}, {'up to date' if text == before else 'written'}")

@@ -137,10 +137,10 @@ def bounded(schema: Any) -> Json:
         SchemaError: If it has more than `MAX_NODES` values, nests deeper than `MAX_DEPTH`, contains
             itself as a Python object, or isn't JSON.
     """
-    if not isinstance(schema, dict):
+    if not isinstance(schema, Mapping):
         raise SchemaError((), f"a tool's schema is a JSON object, not {type(schema).__name__}")
     seen = 0
-    stack: list[tuple[Any, int]] = [(schema, 1)]
+    stack: list[tuple[Any, int]] = [(cast("Any", schema), 1)]
     while stack:
         value, depth = stack.pop()
         seen += 1

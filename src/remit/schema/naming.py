@@ -1,4 +1,4 @@
-"""What a field's name suggests: who acts, or what state a record is in.
+"""What a field's name suggests: who acts, what state a record is in, what must stay inside.
 
 A name proves nothing: of arguments called ``user_id`` seven in ten are targets. So it asks for a
 look, and is never an error.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["names_identity", "names_state"]
+__all__ = ["names_identity", "names_secret", "names_state"]
 
 _IDENTITY: Final = re.compile(
     r"(user|author|owner|actor|caller|principal|subject|requester|on_behalf_of|acting_user|tenant)"
@@ -22,6 +22,12 @@ _STATE: Final = re.compile(
 )
 
 
+_SECRET: Final = re.compile(
+    r"((\w+_)?(password|passphrase|passwd|secret|token|credentials?|private_key|api_key|cookie|salt"
+    r"|hash|ssn|pin|cvv|iban|otp)(_hash|_key)?)$"
+)
+
+
 def names_identity(name: str) -> bool:
     """Tell whether a field called *name* may say who acts."""
     return _IDENTITY.match(_snake(name)) is not None
@@ -30,6 +36,11 @@ def names_identity(name: str) -> bool:
 def names_state(name: str) -> bool:
     """Tell whether a field called *name* may set what only the product's own rules should."""
     return _STATE.match(_snake(name)) is not None
+
+
+def names_secret(name: str) -> bool:
+    """Tell whether a field called *name* may hold what should never leave."""
+    return _SECRET.match(_snake(name)) is not None
 
 
 def _snake(name: str) -> str:

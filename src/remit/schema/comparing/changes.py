@@ -6,14 +6,14 @@ two schemas can be compared as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from remit.schema.comparing.findings import Change, Kind
 from remit.schema.comparing.walking import compared
 from remit.schema.document import Document, Json, bounded, pointer
 from remit.schema.nodes import same, short
-from remit.schema.places import copied
+from remit.schema.places import copied, items_of
 from remit.schema.policy import SchemaError
 
 __all__ = ["diff"]
@@ -25,26 +25,61 @@ _SCHEMAS: Final = {  # what each is called, and whether its readers are the call
     "outputSchema": True,
 }
 _WORDS: Final = ("title", "description")
-_FLAGS: Final[dict[str, tuple[Kind, Kind, str]]] = {
-    # What becoming true means, what becoming false means, and what it is.
-    "public": ("authority", "narrowed", "anyone may call it, signed in or not"),
-    "external": ("meaning", "authority", "it says that it touches systems beyond the app's own"),
-    "idempotent": ("authority", "meaning", "it says that a repeated call changes nothing more"),
-    "readOnlyHint": ("authority", "meaning", "it says that it only reads"),
-    "destructiveHint": ("meaning", "authority", "it says that it may destroy"),
-    "idempotentHint": ("authority", "meaning", "it says that a repeated call changes nothing more"),
-    "openWorldHint": ("meaning", "authority", "it says that it touches systems beyond its own"),
-    "self_approval": ("authority", "narrowed", "whoever asked may agree too"),
+_FLAGS: Final[dict[str, tuple[Kind, Kind, str, str]]] = {
+    # What becoming true means, what becoming false means, and either in words.
+    "public": (
+        *("authority", "narrowed"),
+        *("anyone may call it now, signed in or not", "only who is signed in may call it now"),
+    ),
+    "external": (
+        *("authority", "authority"),
+        *("it touches systems beyond the app's own now", "it says it touches no other systems now"),
+    ),
+    "idempotent": (
+        *("authority", "meaning"),
+        *("it says that a repeated call changes nothing more", "a repeated call counts again"),
+    ),
+    "readOnlyHint": (
+        *("authority", "authority"),
+        *("it says that it only reads now", "it doesn't only read any more"),
+    ),
+    "destructiveHint": (
+        *("authority", "authority"),
+        *("it may destroy now", "it says that it can't destroy any more"),
+    ),
+    "idempotentHint": (
+        *("authority", "meaning"),
+        *("it says that a repeated call changes nothing more", "a repeated call counts again"),
+    ),
+    "openWorldHint": (
+        *("authority", "authority"),
+        *("it touches systems beyond its own now", "it says it touches no other systems now"),
+    ),
+    "self_approval": (
+        *("authority", "narrowed"),
+        *("whoever asked may agree too", "whoever asked may not agree any more"),
+    ),
 }
 _EFFECTS: Final = ("read", "write", "irreversible")
 _GATED: Final = "request_"
+_TOLD: Final = frozenset(  # what is compared by a rule of its own
+    {
+        *(*_SCHEMAS, *_WORDS, *_FLAGS, "effect", "scopes", "approval", "require", "resources"),
+        *("limit", "timeout", "repair", "annotations", "name", "digest", "policies", "surfaces"),
+    }
+)
+_SETTINGS: Final = "settings"
+_MEANING: Final = frozenset({"version", "max_result_bytes", "icons", "_meta", "execution"})
+_SAYING: Final = frozenset(
+    {"type", "properties", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "$schema", "$defs"}
+)
 
 
 def diff(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     """Return what *new* says otherwise than *old*.
 
     Args:
-        old: The older: a lock, a manifest, what an MCP server lists (``{"tools": […]}``), or one
+        old: The older: a lock, a manifest, what an MCP server answers to ``tools/list``, or one
             JSON Schema.
         new: The newer, of the same form.
 
@@ -54,46 +89,81 @@ def diff(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     Raises:
         SchemaError: If a schema is of a hostile size.
         ImportError: If `jsonschema_rs` isn't installed (``pip install 'remit[diff]'``).
-        ValueError: If the two aren't of one form.
+        ValueError: If the two aren't of one form, or one is none of these.
     """
     before, after = _tools(old), _tools(new)
     if before is None or after is None:
         if before is not after:
             raise ValueError("one of the two is a list of tools, the other is a schema")
-        return _schemas(dict(old), dict(new), "", (), results=False)
-    gated = {name.removeprefix(_GATED): name for name in before if name.startswith(_GATED)}
-    found: list[Change] = []
+        return _schemas(old, new, "", (), results=False)
+    found: list[Change] = [
+        *_others("", _part(old, _SETTINGS), _part(new, _SETTINGS), f"#/{_SETTINGS}")
+    ]
     for name, tool in after.items():
-        if name in before:
-            found += _tool(name, before[name], tool)
-        else:
-            found += _new(name, tool, gated)
+        found += _tool(name, before[name], tool) if name in before else _new(name, tool, before)
     found += [
         Change(name, "#", "narrowed", "the tool is gone") for name in before if name not in after
     ]
     return found
 
 
-def _tools(given: Mapping[str, Any]) -> dict[str, Json] | None:
-    """Return the tools that *given* lists by name, or None if it is a schema."""
-    listed = given.get("tools")
-    if isinstance(listed, Mapping):
-        return {str(name): dict(one) for name, one in cast("Mapping[str, Json]", listed).items()}
+def _tools(given: Any) -> dict[str, Json] | None:
+    """Return the tools that *given* lists by name, or None if it is a schema.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    here = _mapping(given)
+    if "tools" not in here and isinstance(here.get("result"), Mapping):
+        here = _mapping(here["result"])  # an answer as JSON-RPC carries it
+    listed: Any = here.get("tools") if isinstance(here.get("tools"), list | Mapping) else None
+    if listed is None:
+        if _SAYING.isdisjoint(here):
+            raise ValueError("that is no list of tools and no JSON Schema of an object")
+        return None
+    pairs: list[tuple[Any, Any]]
     if isinstance(listed, list):
-        return {str(one.get("name")): one for one in cast("list[Json]", listed)}
-    return None
+        each = [_mapping(one) for one in cast("Sequence[Any]", listed)]
+        pairs = [(one.get("name"), one) for one in each]
+    else:
+        pairs = [*cast("Mapping[Any, Any]", listed).items()]
+    found: dict[str, Json] = {}
+    for name, one in pairs:
+        tool = _mapping(one)
+        if not isinstance(name, str) or not name:
+            raise ValueError("a tool in the list has no name")
+        if name in found:
+            raise ValueError(f"the list has two tools called {name!r}")
+        if not isinstance(tool.get("input_schema", tool.get("inputSchema")), dict):
+            raise ValueError(f"the tool {name!r} has no input_schema and no inputSchema")
+        found[name] = dict(tool)
+    return found
 
 
-def _new(name: str, tool: Json, gated: Mapping[str, str]) -> Iterator[Change]:
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)
+    text = f"a {type(value).__name__} stands where a JSON object must"
+    raise ValueError(text)  # noqa: TRY004 - what was read is wrong, and no argument
+
+
+def _new(name: str, tool: Json, before: Mapping[str, Json]) -> Iterator[Change]:
     yield Change(name, "#", "widened", "the tool is new")
-    if name in gated and not tool.get("approval"):
-        text = f"a person had to agree to {gated[name]}; nobody has to agree to {name}"
+    gate, plain = f"{_GATED}{name}", name.removeprefix(_GATED)
+    if gate in before and not tool.get("approval"):
+        text = f"a person had to agree to {gate}; nobody has to agree to {name}"
         yield Change(name, "#/approval", "authority", text)
+    if name.startswith(_GATED) and plain in before and tool.get("approval"):
+        text = f"nobody had to agree to {plain}; a person has to agree to {name}"
+        yield Change(name, "#/approval", "narrowed", text)
     if tool.get("public"):
         yield Change(name, "#/public", "authority", "a new tool that anyone may call")
-    if tool.get("effect", "read") != "read" and not tool.get("approval"):
-        text = f"a new tool with the effect {tool['effect']!r}, to which nobody has to agree"
-        yield Change(name, "#/effect", "authority", text)
+    hints = _part(tool, "annotations")
+    destroys = hints.get("destructiveHint") is True
+    if destroys or (tool.get("effect", "read") != "read" and not tool.get("approval")):
+        what = "that may destroy" if destroys else f"with the effect {tool['effect']!r}"
+        text = f"a new tool {what}, to which nobody has to agree"
+        yield Change(name, "#/annotations" if destroys else "#/effect", "authority", text)
 
 
 def _tool(name: str, old: Json, new: Json) -> Iterator[Change]:
@@ -108,6 +178,8 @@ def _tool(name: str, old: Json, new: Json) -> Iterator[Change]:
     yield from _gate(name, old.get("approval"), new.get("approval"))
     yield from _rules(name, old, new)
     yield from _limits(name, old, new)
+    yield from _repairs(name, old, new)
+    yield from _others(name, old, new)
     for word, results in _SCHEMAS.items():
         before, after = old.get(word), new.get(word)
         if isinstance(before, dict) and isinstance(after, dict):
@@ -128,7 +200,7 @@ def _schemas(old: Any, new: Any, name: str, at: tuple[str, ...], *, results: boo
     return compared(*pair, tool=name, at=at, results=results)
 
 
-def _part(tool: Json, word: str) -> Json:
+def _part(tool: Mapping[str, Any], word: str) -> Json:
     found = tool.get(word)
     return cast("Json", found) if isinstance(found, dict) else {}
 
@@ -138,20 +210,36 @@ def _fate(value: Any) -> str:
 
 
 def _flags(name: str, old: Json, new: Json, at: str) -> Iterator[Change]:
-    for word, (rising, falling, text) in _FLAGS.items():
+    for word, (rising, falling, yes, no) in _FLAGS.items():
         before, after = old.get(word), new.get(word)
         if word in {**old, **new} and before != after:
-            kind = rising if after else falling
-            said = text if after else f"no longer: {text}"
-            yield Change(name, f"#{at}/{word}", kind, said)
+            yield Change(name, f"#{at}/{word}", rising if after else falling, yes if after else no)
 
 
 def _effect(name: str, old: Any, new: Any) -> Iterator[Change]:
     if old == new or old not in _EFFECTS or new not in _EFFECTS:
         return
     lowered = _EFFECTS.index(new) < _EFFECTS.index(old)
-    text = f"effect: {old} → {new}" + (", so that hosts ask less before they call" * lowered)
-    yield Change(name, "#/effect", "authority" if lowered else "meaning", text)
+    text = "hosts ask less before they call" if lowered else "it does more than it did"
+    yield Change(name, "#/effect", "authority", f"effect: {old} → {new}, so that {text}")
+
+
+def _others(name: str, old: Json, new: Json, at: str = "#") -> Iterator[Change]:
+    """Say of what has no rule here that it changed, and never that it is the same."""
+    for word in dict.fromkeys((*old, *new)):
+        before, after = old.get(word, ...), new.get(word, ...)
+        if (at != "#" or word not in _TOLD) and not same(before, after):
+            text = f"{word}: {short(before)} → {short(after)}"
+            kind: Kind = "meaning" if word in _MEANING else "unknown"
+            yield Change(name, f"{at}/{word}", kind, text)
+
+
+def _repairs(name: str, old: Json, new: Json) -> Iterator[Change]:
+    before, after = ({*items_of(one, "repair")} for one in (old, new))
+    for one in sorted(after - before):
+        yield Change(name, "#/repair", "widened", f"the slip {one!r} is mended now")
+    for one in sorted(before - after):
+        yield Change(name, "#/repair", "narrowed", f"the slip {one!r} is refused now")
 
 
 def _scopes(name: str, old: Any, new: Any) -> Iterator[Change]:
@@ -211,7 +299,7 @@ def _rules(name: str, old: Json, new: Json) -> Iterator[Change]:
             text = f"{one} names a record that is loaded and checked now"
             yield Change(name, at, "narrowed", text)
         elif not same(mine[one], theirs[one]):
-            text = f"what is said of a missing {one} changed"
+            text = f"what is said of a missing {one}: {short(mine[one])} → {short(theirs[one])}"
             yield Change(name, at, "meaning", text)
 
 

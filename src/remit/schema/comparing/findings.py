@@ -14,6 +14,7 @@ from remit.schema.comparing.containment import Judge, contained
 from remit.schema.comparing.examples import examples
 from remit.schema.document import Document, Json, Pointer, pointer
 from remit.schema.places import items_of
+from remit.schema.variants import UNIONS
 
 __all__ = ["Change", "Findings", "Frame", "Kind"]
 
@@ -52,6 +53,8 @@ class Frame:
 
     def around(self, value: Any, node: Json, document: Document) -> Any:
         """Return a value for *node*, one of the frame's, that holds *value* where the step led."""
+        if self.word == "arm":  # of a union: the other alternatives' keys have no place beside it
+            node = {word: one for word, one in node.items() if word not in UNIONS}
         about = next(examples(node, document), None)
         if self.word == "property":
             return {**cast("Json", about), self.name: value} if isinstance(about, dict) else value
@@ -65,7 +68,7 @@ class Frame:
             lists = (items_of({"": one}, "") for one in examples(node, document))
             whole = next((one for one in lists if len(one) > index), list[Any]())
             return [*whole[:index], value, *whole[index + 1 :]]
-        if self.word == "arm" and isinstance(value, dict) and isinstance(about, dict):
+        if self.word in ("arm", "part") and isinstance(value, dict) and isinstance(about, dict):
             return {**cast("Json", about), **cast("Json", value)}
         return cast("Any", value)
 

@@ -14,7 +14,7 @@ from remit.schema.comparing.containment import contained
 from remit.schema.comparing.examples import examples
 from remit.schema.comparing.findings import Change, Findings, Frame, Kind
 from remit.schema.document import MAX_DEPTH, Document, Json, Pointer, parts
-from remit.schema.naming import names_identity, names_state
+from remit.schema.naming import names_identity, names_secret, names_state
 from remit.schema.nodes import (
     NAMES,
     OBJECT,
@@ -35,7 +35,8 @@ from remit.schema.variants import UNIONS, Variants
 __all__ = ["compared"]
 
 _SAID: Final = ("title", "description", "default", "examples", "deprecated")
-_TOGETHER: Final = (  # keywords that mean something only with one another
+_TOGETHER: Final = (  # keywords that mean something only with one another, or the same
+    frozenset({"const", "enum"}),
     frozenset({"if", "then", "else"}),
     frozenset({"contains", "minContains", "maxContains"}),
     frozenset({"items", "prefixItems", "additionalItems"}),
@@ -229,7 +230,9 @@ class _Comparing(Findings):
         """Say what a property means that only the newer object declares."""
         required = name in items_of(new, "required")
         if self._results:
-            self._add(at, "widened", f"{name} is returned too")
+            kind: Kind = "authority" if names_secret(name) else "widened"
+            text = ", and its name suggests a secret" if names_secret(name) else ""
+            self._add(at, kind, f"{name} is returned too{text}")
             return
         if names_identity(name) or names_state(name):
             what = "who acts" if names_identity(name) else "a record's state"
@@ -369,11 +372,11 @@ class _Comparing(Findings):
             self._whole(old, new, at)
             return
         for index, (one, other) in enumerate(zip(*arms, strict=True)):
-            self._below(Frame((old, new), "arm"), one, other, (*at, "allOf", str(index)))
+            self._below(Frame((old, new), "part"), one, other, (*at, "allOf", str(index)))
         if all(refs):
             pair = {"$ref": old["$ref"]}, {"$ref": new["$ref"]}
-            self._below(Frame((old, new), "arm"), *pair, (*at, "$ref"))
+            self._below(Frame((old, new), "part"), *pair, (*at, "$ref"))
         rest = [{k: v for k, v in one.items() if k not in ("allOf", "$ref")} for one in (old, new)]
-        self._frames.append(Frame((old, new), "arm"))
+        self._frames.append(Frame((old, new), "part"))
         self._judged(rest[0], rest[1], at)
         self._frames.pop()

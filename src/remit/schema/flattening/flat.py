@@ -57,7 +57,7 @@ def flattened(schema: Mapping[str, Any]) -> Flat:
     Raises:
         SchemaError: If *schema* is of a hostile size, or no JSON.
     """
-    original: Json = copied(bounded(dict(schema)))
+    original: Json = copied(bounded(schema))
     root, moved = original, dict[str, Pointer]()
     try:
         # A reference into what a flat object replaces first gets a definition of its own.

@@ -69,12 +69,18 @@ class Lowered:
         A null that only stood for *left out* is left out; everything else is as it was sent.
 
         Args:
-            arguments: The arguments, read from JSON.
+            arguments: The arguments, read from JSON: an object.
+
+        Raises:
+            TypeError: If they are text, which nobody has read yet.
         """
         return self.decoded(arguments).arguments
 
     def decoded(self, arguments: Mapping[str, Any]) -> Decoded:
         """Return what `decode` returns, with what was repaired on the way."""
+        if not isinstance(arguments, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            kind = type(arguments).__name__
+            raise TypeError(f"decode takes an object that was read from JSON, not {kind}")
         if self._decoder is None:
             return Decoded(dict(arguments))
         return self._decoder.decoded(arguments)
@@ -104,21 +110,15 @@ def lower(
     Raises:
         SchemaError: If it is of a hostile size, no object at the root or holds a reference that
             leads nowhere; and under ``strict=True`` if it can't be strict, with path and reason.
-        ValueError: If there is no such provider.
+        ValueError: If there is no such provider, or *strict* is none of these.
     """
-    if provider not in PROVIDERS:
-        raise ValueError(f"unknown provider {provider!r}; take one of {', '.join(PROVIDERS)}")
-    source: Json = copied(bounded(dict(schema)))
+    _checked(provider, strict)
+    source: Json = copied(bounded(schema))
     _resolved(Places(Document(source)))
     if provider == "plain":
-        if strict is True:
-            raise SchemaError((), "plain JSON Schema has no strict mode; take strict='auto'")
         _object_at(source)
         return Lowered(provider, source, strict=False, report=(), _source=source)
     dialect = STRICT.get(provider)
-    if dialect is None and strict is True:
-        text = "Gemini has no strict mode per tool; set the request's calling mode to VALIDATED"
-        raise SchemaError((), text)
     root, told = _rooted(source)
     if dialect is None:
         made = Speaking(Places(Document(root)), GEMINI)
@@ -138,11 +138,28 @@ def lower(
             first, more = [*refused, *lossy][0], len(refused) + len(lossy) - 1
             text = f"{dialect.title}'s strict mode can't have {first.keyword}: {first.text}"
             raise SchemaError(steps_of(first.pointer), text + (f" ({more} more)" if more else ""))
+        # A root that only words say whole is as little strict as one that can't be said.
+        refused += tuple(
+            Entry(one.pointer, one.keyword, "refused", lossy=False, text=one.text) for one in lossy
+        )
         return Lowered(provider, root, strict=False, report=(*told, *refused), _source=source)
     back = Decoder(spoken, made.absent, made.folds)
     return Lowered(
         provider, spoken, strict=True, report=(*told, *found), _decoder=back, _source=source
     )
+
+
+def _checked(provider: object, strict: object) -> None:
+    """Refuse what can't be asked for, whatever the schema."""
+    if provider not in PROVIDERS:
+        raise ValueError(f"unknown provider {provider!r}; take one of {', '.join(PROVIDERS)}")
+    if strict not in (True, False, "auto"):
+        raise ValueError(f"strict is True, False or 'auto', not {strict!r}")
+    if provider == "plain" and strict is True:
+        raise SchemaError((), "plain JSON Schema has no strict mode; take strict='auto'")
+    if provider == "gemini" and strict is True:
+        text = "Gemini has no strict mode per tool; set the request's calling mode to VALIDATED"
+        raise SchemaError((), text)
 
 
 def _resolved(places: Places) -> None:

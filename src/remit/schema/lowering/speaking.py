@@ -25,6 +25,10 @@ from remit.schema.variants import UNIONS
 __all__ = ["Speaking"]
 
 _SILENT: Final = frozenset({*NAMING, "discriminator", "readOnly", "writeOnly", "nullable"})
+_FORMS: Final[dict[str, type]] = {
+    "properties": dict,
+    **dict.fromkeys(("required", "enum", "anyOf", "oneOf"), list),
+}
 _SHAPE: Final = frozenset(
     {
         *("type", "properties", "required", "additionalProperties", "items", "prefixItems"),
@@ -125,12 +129,7 @@ class Speaking(Opening):
 
     def _said(self, here: Json, at: Pointer) -> Json:
         """Return the opened node *here*."""
-        for word in here.keys() - _SHAPE:
-            if word in JUDGING:
-                self._lose(at, word, f"{word} is left to the contract")
-            elif not word.startswith("x-"):
-                text = "it says nothing to this provider"
-                self._tell(at, word, "rewritten", text, lossy=False)
+        self._unsaid(here, at)
         union = [word for word in UNIONS if isinstance(here.get(word), list)]
         if union:
             return self._union(here, union, at)
@@ -149,6 +148,18 @@ class Speaking(Opening):
         if kind == "array" or (not kind and {"items", "prefixItems"} & here.keys()):
             self._array(here, made, at)
         return self._described(here, made, at)
+
+    def _unsaid(self, here: Json, at: Pointer) -> None:
+        """Report keywords that this dialect doesn't have, or that aren't what they should be."""
+        for word in here.keys() - _SHAPE:
+            if word in JUDGING:
+                self._lose(at, word, f"{word} is left to the contract")
+            elif not word.startswith("x-"):
+                text = "it says nothing to this provider"
+                self._tell(at, word, "rewritten", text, lossy=False)
+        for word, form in _FORMS.items():
+            if word in here and not isinstance(here[word], form):
+                self._lose(at, word, f"{word} isn't what JSON Schema says it is")
 
     def _kinds(self, here: Json, at: Pointer) -> list[str]:
         kinds = [*map(str, items_of(here, "type") or [here.get("type", "")])]
