@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import time
 from typing import Any
 
 import jsonschema_rs
@@ -165,6 +166,181 @@ def test_a_change_has_its_right_class(old: Any, new: Any, right: set[tuple[str, 
             assert not judges[1].is_valid(one.witness)
         else:
             assert one.witness is None
+
+
+X: dict[str, Any] = {"$ref": "#/$defs/X"}
+AROUND: dict[str, Any] = {
+    "a nullable object": {
+        "type": ["object", "null"],
+        "properties": {"a": X},
+        "additionalProperties": False,
+    },
+    "a nullable list": {"type": ["array", "null"], "items": X},
+    "a list that contains": {"type": "array", "items": S, "contains": X},
+    "names of keys": {"type": "object", "propertyNames": X},
+    "a key's companion": {"type": "object", "dependentSchemas": {"a": {"properties": {"b": X}}}},
+    "a condition": {"type": "object", "if": {"required": ["a"]}, "then": {"properties": {"a": X}}},
+    "a map of no type": {"additionalProperties": X},
+    "a pattern of keys": {"type": "object", "patternProperties": {"^a": X}},
+    "a tuple": {"type": "array", "prefixItems": [X]},
+    "several": {"type": "array", "items": {"anyOf": [X, I]}},
+    "both": {"allOf": [X, {"minLength": 1}]},
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_what_a_reference_leads_to_is_never_overlooked(name: str):
+    """The words around it are the same, and yet it takes less."""
+    old, new = (
+        {**obj(p=AROUND[name]), "$defs": {"X": {**S, "maxLength": most}}} for most in (5, 3)
+    )
+    assert {"narrowed", "unknown"} & {one.kind for one in diff(old, new)}
+    assert diff(new, new) == []
+    grown = {one.kind for one in diff(new, old)}
+    assert {"widened", "unknown"} & grown
+    assert "narrowed" not in grown
+
+
+def test_what_is_forbidden_by_reference_is_never_overlooked():
+    old, new = ({**obj(p={"not": X}), "$defs": {"X": {**S, "maxLength": most}}} for most in (3, 5))
+    assert {"narrowed", "unknown"} & {one.kind for one in diff(old, new)}
+
+
+BREAKS: dict[str, tuple[Any, Any]] = {
+    "required and not declared": ({"type": "object"}, {"type": "object", "required": ["x"]}),
+    "required and not declared, inside": (
+        obj(a={"type": "object"}),
+        obj(a={"type": "object", "required": ["x"]}),
+    ),
+    "one is not true": (obj(a={"const": 1}), obj(a={"const": True})),
+    "nought is not false": (obj(a={"enum": [0, 1]}), obj(a={"enum": [False, True]})),
+    "a key of a nullable object": (
+        obj(p={**AROUND["a nullable object"], "properties": {"a": I, "r": S}}),
+        obj(p={**AROUND["a nullable object"], "properties": {"r": S}}),
+    ),
+    "another draft": (
+        {"$schema": "http://json-schema.org/draft-07/schema#", **obj(a={"prefixItems": [I]})},
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", **obj(a={"prefixItems": [I]})},
+    ),
+    "a reference to the whole": tuple(  # type: ignore[dict-item]
+        {
+            "type": "object",
+            "properties": {
+                "n": {"type": "integer", "maximum": most},
+                "p": {"type": "object", "patternProperties": {"^x": {"not": {"$ref": "#"}}}},
+            },
+        }
+        for most in (3, 5)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_what_breaks_is_never_overlooked(name: str):
+    old, new = BREAKS[name]
+    assert {"narrowed", "unknown"} & {one.kind for one in diff(old, new)}
+    assert diff(old, old) == []
+
+
+MORE: dict[str, tuple[Any, Any]] = {
+    "in a nullable object": (
+        obj(p={"type": ["object", "null"], "properties": {"a": S}, "additionalProperties": False}),
+        obj(
+            p={
+                "type": ["object", "null"],
+                "properties": {"a": S, "user_id": S},
+                "additionalProperties": False,
+            }
+        ),
+    ),
+    "beside patterns": (
+        obj(p={**obj(a=S), "patternProperties": {"^x": S}}),
+        obj(p={**obj(a=S, user_id=S), "patternProperties": {"^x": S}}),
+    ),
+    "in one more intersection": (
+        {"type": "object", "allOf": [{"properties": {"a": S}}]},
+        {"type": "object", "allOf": [{"properties": {"a": S}}, {"properties": {"user_id": S}}]},
+    ),
+    "in a new alternative": (obj(v=cat("a")), obj(v={"oneOf": [*cat("a")["oneOf"], *cat("b", user_id=S)["oneOf"]]})),
+    "in a new object": (obj(a=S), obj(a=S, options=obj(user_id=S))),
+    "behind a reference": (
+        obj(a=S),
+        {**obj(a=S, options={"$ref": "#/$defs/O"}), "$defs": {"O": obj(is_admin={"type": "boolean"})}},
+    ),
+    "keys beside patterns": (
+        obj(p={"type": "object", "properties": {"a": S}, "patternProperties": {"^x": S}}),
+        obj(p={**obj(True, a=S), "patternProperties": {"^x": S}}),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_more_authority_is_found_wherever_it_stands(name: str):
+    old, new = MORE[name]
+    assert "authority" in {one.kind for one in diff(old, new)}
+
+
+def test_words_beside_each_reference_are_read():
+    def two(said: str) -> Any:
+        return {**obj(a=X, b={**X, "description": said}), "$defs": {"X": S}}
+
+    assert [one.pointer for one in diff(two("A."), two("B."))] == ["#/properties/b/description"]
+    assert diff(obj(a=obj(b={**S, "default": 0})), obj(a=obj(b={**S, "default": False})))
+
+
+SAME: dict[str, tuple[Any, Any]] = {
+    "intersections in another order": (
+        obj(a={"allOf": [{"minLength": 1}, {"maxLength": 3}]}),
+        obj(a={"allOf": [{"maxLength": 3}, {"minLength": 1}]}),
+    ),
+    "closed in other words": (obj(a=S), obj({"not": {}}, a=S)),
+    "a constant as a list": (obj(a={"const": "x"}), obj(a={"enum": ["x"]})),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_is_only_written_otherwise_is_no_change(name: str):
+    old, new = SAME[name]
+    assert diff(old, new) == []
+    assert diff(new, old) == []
+
+
+def nested(levels: int, node: Any) -> Any:
+    for _ in range(levels):
+        node = {"type": "array", "items": node, "minItems": 100_000}
+    return node
+
+
+SLOW: dict[str, tuple[Any, Any]] = {
+    "a pattern of patterns": (
+        obj(a={**S, "pattern": "((a{1000}){1000}){1000}"}),
+        obj(a={**S, "pattern": "((b{1000}){1000}){1000}"}),
+    ),
+    "many keys": (
+        obj(a={"type": "object", "additionalProperties": True, "maxProperties": 10**8}),
+        obj(a={"type": "object", "additionalProperties": True, "maxProperties": 10**7}),
+    ),
+    "long lists of long lists": (obj(a=nested(4, S)), obj(a=nested(4, I))),
+    "a number that no float holds": (
+        obj(a={"type": "integer", "minimum": 10**400}),
+        obj(a={"type": "integer", "minimum": 10**401}),
+    ),
+    "a thousand alternatives": tuple(  # type: ignore[dict-item]
+        obj(a={"anyOf": [{**S, "pattern": f"^{word}{i}+$"} for i in range(1_000)]})
+        for word in ("a", "b")
+    ),
+    "a thousand properties": tuple(  # type: ignore[dict-item]
+        obj(**{f"p{i}": {**S, "maxLength": most} for i in range(1_000)}) for most in (5, 3)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_hostile_pair_is_told_soon(name: str):
+    old, new = SLOW[name]
+    start = time.perf_counter()
+    assert {"narrowed", "unknown"} & {one.kind for one in diff(old, new)}
+    assert time.perf_counter() - start < 20, "bounded: seconds where nothing else runs"
 
 
 def test_there_are_pairs_enough():

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from remit.schema.collide import ANNOTATIONS
-from remit.schema.document import NAMED, Json, parts, pointer
-from remit.schema.places import DEFINITIONS, named_of
+from remit.schema.document import NAMED, Document, Json, Pointer, parts, pointer
+from remit.schema.places import DEFINITIONS, items_of, named_of
+from remit.schema.policy import SchemaError
 
 __all__ = [
     "NAMES",
@@ -18,11 +19,13 @@ __all__ = [
     "has_reference",
     "is_kind",
     "judging",
+    "named_in",
     "paired",
     "policies",
     "policy",
     "same",
     "short",
+    "split",
 ]
 
 NAMES: Final = frozenset({"$schema", "$id", "$comment", "$anchor", *DEFINITIONS, *ANNOTATIONS})
@@ -32,6 +35,26 @@ OBJECT: Final = ("properties", "required", "additionalProperties")
 """Keywords that mean something only with one another, of objects."""
 
 _LIST: Final = ("items", "prefixItems", "additionalItems")
+_UNIONS: Final = ("anyOf", "oneOf", "allOf", "$ref")
+_OF_KIND: Final = {
+    "string": frozenset({"minLength", "maxLength", "pattern", "format", "contentEncoding"}),
+    "number": frozenset(
+        {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+    ),
+    "array": frozenset(
+        {
+            *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+            *("contains", "minContains", "maxContains", "unevaluatedItems"),
+        }
+    ),
+    "object": frozenset(
+        {
+            *("properties", "required", "additionalProperties", "minProperties", "maxProperties"),
+            *("patternProperties", "propertyNames", "dependentRequired", "dependentSchemas"),
+            *("dependencies", "unevaluatedProperties"),
+        }
+    ),
+}
 _SHOWN: Final = 60  # letters of a value in a sentence
 
 
@@ -79,7 +102,7 @@ def policy(node: Json) -> str:
     rest = node.get("additionalProperties")
     if rest is None:
         return "plain"
-    if rest is False:
+    if rest is False or rest == {"not": {}}:
         return "strict"
     return "open" if rest is True or rest == {} else "typed"
 
@@ -94,6 +117,30 @@ def policies(schema: Any) -> dict[str, str]:
             found[pointer(at)] = policy(cast("Json", node))
         stack += [(part, (*at, *steps)) for steps, part in parts(node)]
     return dict(sorted(found.items()))
+
+
+def named_in(node: Any, document: Document) -> dict[str, str]:
+    """Return each property that *node* may hold at any depth, with the pointer to it from there."""
+    found: dict[str, str] = {}
+    seen: set[int] = set()
+    stack: list[tuple[Any, Pointer]] = [(node, ())]
+    while stack:
+        here, at = stack.pop()
+        if not isinstance(here, dict) or id(cast("Json", here)) in seen:
+            continue
+        seen.add(id(cast("Json", here)))
+        for steps, part in parts(here):
+            if steps[0] in DEFINITIONS:
+                continue
+            if steps[0] == "properties":
+                found.setdefault(steps[1], pointer((*at, *steps)))
+            stack.append((part, (*at, *steps)))
+        if isinstance(ref := cast("Json", here).get("$ref"), str):
+            try:
+                stack.append((document.target(ref), at))
+            except SchemaError:
+                continue
+    return found
 
 
 def same(one: Any, other: Any) -> bool:
@@ -118,6 +165,19 @@ def alone(node: Json) -> Json:
         if any(has_reference({word: node[word]}) for word in words if word in node):
             made = {word: one for word, one in made.items() if word not in words}
     return {word: one for word, one in made.items() if not has_reference({word: one})}
+
+
+def split(node: Json) -> Json:
+    """Return *node*, whose type is a list that names objects or lists, as a union by type."""
+    kinds = items_of(node, "type")
+    if not {"object", "array"} & {*map(str, kinds)} or any(word in node for word in _UNIONS):
+        return node
+    arms: list[Json] = []
+    for kind in kinds:
+        own = _OF_KIND.get("number" if kind == "integer" else kind, frozenset())
+        away = frozenset[str]().union(*_OF_KIND.values()) - own
+        arms.append({**{w: one for w, one in node.items() if w not in away}, "type": kind})
+    return {"anyOf": arms}
 
 
 def paired(old: Sequence[Json], new: Sequence[Json]) -> dict[int, int]:

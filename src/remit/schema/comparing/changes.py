@@ -60,6 +60,12 @@ _FLAGS: Final[dict[str, tuple[Kind, Kind, str, str]]] = {
         *("whoever asked may agree too", "whoever asked may not agree any more"),
     ),
 }
+_SILENCE: Final[Json] = {
+    "readOnlyHint": False,
+    "destructiveHint": True,
+    "idempotentHint": False,
+    "openWorldHint": True,
+}
 _EFFECTS: Final = ("read", "write", "irreversible")
 _GATED: Final = "request_"
 _TOLD: Final = frozenset(  # what is compared by a rule of its own
@@ -135,7 +141,7 @@ def _tools(given: Any) -> dict[str, Json] | None:
         if name in found:
             raise ValueError(f"the list has two tools called {name!r}")
         if not isinstance(tool.get("input_schema", tool.get("inputSchema")), dict):
-            raise ValueError(f"the tool {name!r} has no input_schema and no inputSchema")
+            raise ValueError(f"the tool {name!r} has no input_schema and no inputSchema")  # noqa: TRY004
         found[name] = dict(tool)
     return found
 
@@ -144,7 +150,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value)
     text = f"a {type(value).__name__} stands where a JSON object must"
-    raise ValueError(text)  # noqa: TRY004 - what was read is wrong, and no argument
+    raise ValueError(text)
 
 
 def _new(name: str, tool: Json, before: Mapping[str, Json]) -> Iterator[Change]:
@@ -172,7 +178,7 @@ def _tool(name: str, old: Json, new: Json) -> Iterator[Change]:
             text = f"{word}: {short(old.get(word))} → {short(new.get(word))}"
             yield Change(name, f"#/{word}", "meaning", text)
     yield from _flags(name, old, new, "")
-    yield from _flags(name, _part(old, "annotations"), _part(new, "annotations"), "/annotations")
+    yield from _flags(name, _hints(old), _hints(new), "/annotations")
     yield from _effect(name, old.get("effect"), new.get("effect"))
     yield from _scopes(name, old.get("scopes"), new.get("scopes"))
     yield from _gate(name, old.get("approval"), new.get("approval"))
@@ -209,6 +215,11 @@ def _fate(value: Any) -> str:
     return "gone" if value is None else "new"
 
 
+def _hints(tool: Json) -> Json:
+    """Return MCP's four hints, with what silence means."""
+    return {**_SILENCE, **_part(tool, "annotations")} if "annotations" in tool else {}
+
+
 def _flags(name: str, old: Json, new: Json, at: str) -> Iterator[Change]:
     for word, (rising, falling, yes, no) in _FLAGS.items():
         before, after = old.get(word), new.get(word)
@@ -217,7 +228,10 @@ def _flags(name: str, old: Json, new: Json, at: str) -> Iterator[Change]:
 
 
 def _effect(name: str, old: Any, new: Any) -> Iterator[Change]:
-    if old == new or old not in _EFFECTS or new not in _EFFECTS:
+    if old == new:
+        return
+    if old not in _EFFECTS or new not in _EFFECTS:
+        yield Change(name, "#/effect", "unknown", f"effect: {short(old)} → {short(new)}")
         return
     lowered = _EFFECTS.index(new) < _EFFECTS.index(old)
     text = "hosts ask less before they call" if lowered else "it does more than it did"
@@ -244,6 +258,8 @@ def _repairs(name: str, old: Json, new: Json) -> Iterator[Change]:
 
 def _scopes(name: str, old: Any, new: Any) -> Iterator[Change]:
     if old is None or new is None:
+        if old is not new:
+            yield Change(name, "#/scopes", "unknown", f"scopes: {short(old)} → {short(new)}")
         return
     for one in sorted({*old} - {*new}):
         yield Change(name, "#/scopes", "authority", f"it no longer needs the scope {one!r}")

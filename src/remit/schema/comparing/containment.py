@@ -6,15 +6,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from remit.schema.comparing.examples import examples
-from remit.schema.document import Document, Json
-from remit.schema.places import DEFINITIONS
+from remit.schema.document import Document, Json, parts
+from remit.schema.places import DEFINITIONS, named_of
 
-__all__ = ["Judge", "Verdict", "contained"]
+__all__ = ["INTO", "Judge", "Verdict", "contained", "references"]
+
+
+_ROOT: Final = "remit root"
+INTO: Final = ("#/$defs/", "#/definitions/")
+"""How references begin that lead into a definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class Judge:
         self._rs = jsonschema_rs
         self.document = document
         self._valid: dict[int, tuple[Any, Callable[[Any], bool] | None]] = {}
+        self._moved: Any = None
         self._canonical: dict[int, tuple[Any, Any]] = {}
 
     def takes(self, node: Any, value: Any) -> bool | None:
@@ -81,12 +87,45 @@ class Judge:
         return made.is_valid
 
     def _alone(self, node: Any) -> Any:
-        """Return *node* as a document of its own."""
+        """Return *node* as a document of its own, in which its references lead where they led."""
         root = self.document.root
         if not isinstance(node, dict) or node is root:
             return cast("Any", node)
-        beside = {word: root[word] for word in ("$schema", *DEFINITIONS) if word in root}
-        return {**cast("Json", node), **beside}
+        here = cast("Json", node)
+        if all(ref.startswith(INTO) for ref in (*references(here), *self._beyond())):
+            return {**here, **{w: root[w] for w in ("$schema", *DEFINITIONS) if w in root}}
+        if self._moved is None:
+            self._moved = _moved(root)
+        about = {"$schema": root["$schema"]} if "$schema" in root else {}
+        return {**about, **_moved(here), "definitions": {_ROOT: self._moved}}
+
+    def _beyond(self) -> Iterator[str]:
+        root = self.document.root
+        for word in DEFINITIONS:
+            for one in named_of(root, word).values():
+                yield from references(one)
+
+
+def references(node: Any) -> Iterator[str]:
+    """Yield each reference in *node*."""
+    stack: list[Any] = [node]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, dict) and isinstance(ref := cast("Json", here).get("$ref"), str):
+            yield ref
+        stack += [one for _, one in parts(here)]
+
+
+def _moved(node: Any) -> Any:
+    """Return a copy of *node* whose references find its document under a definition."""
+    if isinstance(node, list):
+        return [_moved(one) for one in cast("Sequence[Any]", node)]
+    if not isinstance(node, dict):
+        return node
+    made = {word: _moved(one) for word, one in cast("Json", node).items() if word != "$schema"}
+    if isinstance(ref := made.get("$ref"), str) and ref[:1] == "#":
+        made["$ref"] = f"#/definitions/{_ROOT}{ref[1:]}"
+    return made
 
 
 def contained(
@@ -102,7 +141,9 @@ def contained(
         more: Values to try before those that are found by themselves.
     """
     mine, theirs = judge.canonical(node), others.canonical(other)
-    if mine is not None and theirs is not None and str(theirs.covers(mine)) == "yes":
+    if mine is None or theirs is None or mine.draft != theirs.draft:
+        pass  # nothing can be proved; a value may still show it
+    elif str(theirs.covers(mine)) == "yes":
         return Verdict("yes")
     for value in (*more, *examples(node, judge.document), *examples(other, others.document)):
         if judge.takes(node, value) and others.takes(other, value) is False:

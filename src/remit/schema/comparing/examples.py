@@ -16,9 +16,11 @@ __all__ = ["examples", "matching"]
 
 _MOST: Final = 40  # values per schema
 _READ: Final = 4_000  # schemas per search
+_LARGE: Final = 1e300  # beyond which floats can't follow
 _FEW: Final = 6  # of a schema that only says what it isn't
 _DEEP: Final = 6  # objects and lists inside one another
-_LONG: Final = 20_000  # letters of a text, items of a list
+_LONG: Final = 20_000  # letters of a text
+_WIDE: Final = (200, 6)  # items of a list, or keys of an object: outside, and within others
 _OTHER: Final = "another_key"
 _FORMATS: Final = {
     "date": "2026-01-31",
@@ -126,8 +128,9 @@ class _Examples:
                 yield from _ANY
 
     def _lists(self, here: Json, depth: int) -> Iterator[list[Any]]:
-        low = min(int(_number(here, "minItems", 0)), _LONG)
-        high = min(int(_number(here, "maxItems", low + 2)), _LONG)
+        wide = _WIDE[depth > 1]
+        low = min(int(_number(here, "minItems", 0)), wide)
+        high = min(int(_number(here, "maxItems", low + 2)), wide)
         legacy = isinstance(here.get("items"), list)
         places = items_of(here, "items" if legacy else "prefixItems")
         rest = here.get("additionalItems" if legacy else "items", True)
@@ -165,15 +168,16 @@ class _Examples:
             yield {**least, _OTHER: value}
         for name in required:
             yield {key: value for key, value in full.items() if key != name}
-        most = int(_number(here, "maxProperties", 0))
+        most = min(int(_number(here, "maxProperties", 0)), _WIDE[depth > 0])
         if most and others:
             yield {**least, **{f"{_OTHER}_{i}": others[0] for i in range(most - len(least))}}
 
 
 def _number(here: Json, word: str, default: float) -> float:
     found = here.get(word, default)
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return found if is_number else default
+    if not isinstance(found, int | float) or isinstance(found, bool) or abs(found) > _LARGE:
+        return default
+    return found
 
 
 def _texts(here: Json) -> Iterator[str]:
@@ -218,7 +222,7 @@ def matching(pattern: str) -> list[str]:
     """Return a few short texts that the regular expression *pattern* may match."""
     try:
         parsed: Any = importlib.import_module("re._parser").parse(pattern)
-        return list(dict.fromkeys("".join(_read(parsed, more)) for more in (0, 1)))
+        return list(dict.fromkeys("".join(islice(_read(parsed, more), _LONG)) for more in (0, 1)))
     except Exception:  # noqa: BLE001 - no promise of that module holds for every pattern
         return []
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
-from remit.schema.comparing.containment import Judge, contained
+from remit.schema.comparing.containment import Judge, Verdict, contained
 from remit.schema.comparing.examples import examples
 from remit.schema.document import Document, Json, Pointer, pointer
 from remit.schema.places import items_of
 from remit.schema.variants import UNIONS
 
 __all__ = ["Change", "Findings", "Frame", "Kind"]
+
+_LARGE: Final = 20_000  # values in a value
+_SEARCHES: Final = 250  # for values that show something, per schema
 
 Kind = Literal["widened", "narrowed", "meaning", "authority", "unknown"]
 
@@ -61,6 +64,8 @@ class Frame:
         if self.word == "items":
             least = node.get("minItems", 1)
             count = max(least, 1) if isinstance(least, int) else 1
+            if count * _size(value) > _LARGE:  # the schema above it won't be shown by a value
+                count = 1
             before = items_of({"": about}, "")
             return [value, *before[1:]] if len(before) >= count else [value] * count
         if self.word == "place":
@@ -71,6 +76,15 @@ class Frame:
         if self.word in ("arm", "part") and isinstance(value, dict) and isinstance(about, dict):
             return {**cast("Json", about), **cast("Json", value)}
         return cast("Any", value)
+
+
+def _size(value: Any) -> int:
+    """Return of about how many values *value* consists."""
+    if isinstance(value, list):
+        return 1 + len(items := items_of({"": value}, "")) * max(map(_size, items[:3]), default=0)
+    if isinstance(value, dict):
+        return 1 + sum(map(_size, cast("Json", value).values()))
+    return 1
 
 
 class Findings:
@@ -89,14 +103,15 @@ class Findings:
         self._results = results
         self._frames: list[Frame] = []
         self._alive: list[Any] = []  # what others know by its id
+        self._left = _SEARCHES
         self._found: dict[tuple[str, Kind, str], Change] = {}
 
     def _judge(self, old: Any, new: Any, at: Pointer, text: str) -> None:
         """Say whether *new* takes all that *old* takes, and whether it takes more."""
         self._alive += [old, new]
         sides = ((old, self._judges[0]), (new, self._judges[1]))
-        less = contained(*sides[0], *sides[1])
-        more = contained(*sides[1], *sides[0])
+        less = self._contained(*sides[0], *sides[1])
+        more = self._contained(*sides[1], *sides[0])
         if self._results:
             less, more = more, less
         if less.answer == "no":
@@ -110,6 +125,10 @@ class Findings:
 
     def _narrowed(self, at: Pointer, text: str, values: Iterable[Any]) -> None:
         """Say that callers break, if a whole value shows it; else that it isn't known."""
+        self._left -= 1
+        if self._left < 0:
+            self._add(at, "unknown", f"{text}; more changed than is looked at one by one")
+            return
         side = 1 if self._results else 0
         judge, other = self._judges[side], self._judges[1 - side]
         for value in values:
@@ -121,11 +140,16 @@ class Findings:
             ):
                 self._add(at, "narrowed", text, value)
                 return
-        whole = contained(judge.document.root, judge, other.document.root, other)
+        whole = self._contained(judge.document.root, judge, other.document.root, other)
         if whole.answer == "no":
             self._add(at, "narrowed", text, whole.witness)
         elif whole.answer == "unknown":
             self._add(at, "unknown", f"{text}; no value was found that shows it")
+
+    def _contained(self, node: Any, judge: Judge, other: Any, others: Judge) -> Verdict:
+        """Return what `contained` does, as long as not too much was asked."""
+        self._left -= 1
+        return contained(node, judge, other, others) if self._left >= 0 else Verdict("unknown")
 
     def _add(self, at: Pointer, kind: Kind, text: str, witness: Any = None) -> None:
         change = Change(self._tool, pointer(at), kind, text, witness)

@@ -6,15 +6,14 @@ Arguments are read by the tool and results by its callers, so that *accepts more
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from remit.schema.collide import Shared
-from remit.schema.comparing.containment import contained
-from remit.schema.comparing.examples import examples
-from remit.schema.comparing.findings import Change, Findings, Frame, Kind
+from remit.schema.comparing.containment import INTO, references
+from remit.schema.comparing.findings import Change, Frame
+from remit.schema.comparing.keys import POLICIES, Keys
 from remit.schema.document import MAX_DEPTH, Document, Json, Pointer, parts
-from remit.schema.naming import names_identity, names_secret, names_state
 from remit.schema.nodes import (
     NAMES,
     OBJECT,
@@ -24,11 +23,13 @@ from remit.schema.nodes import (
     is_kind,
     judging,
     paired,
+    policies,
     policy,
     same,
     short,
+    split,
 )
-from remit.schema.places import Places, items_of, named_of
+from remit.schema.places import DEFINITIONS, Places, dialect, items_of, named_of, steps_of
 from remit.schema.policy import SchemaError
 from remit.schema.variants import UNIONS, Variants
 
@@ -37,6 +38,7 @@ __all__ = ["compared"]
 _SAID: Final = ("title", "description", "default", "examples", "deprecated")
 _TOGETHER: Final = (  # keywords that mean something only with one another, or the same
     frozenset({"const", "enum"}),
+    frozenset({*OBJECT, "patternProperties"}),
     frozenset({"if", "then", "else"}),
     frozenset({"contains", "minContains", "maxContains"}),
     frozenset({"items", "prefixItems", "additionalItems"}),
@@ -46,7 +48,6 @@ _TOGETHER: Final = (  # keywords that mean something only with one another, or t
 _ENTANGLED: Final = frozenset(  # with every other keyword beside them
     {"unevaluatedProperties", "unevaluatedItems", "patternProperties", "$dynamicRef"}
 )
-_POLICIES: Final = ("strict", "plain", "typed", "open")  # each keeps more than the one before
 
 
 def compared(
@@ -67,19 +68,23 @@ def compared(
     return _Comparing(old, new, tool=tool, results=results).changes(at)
 
 
-class _Comparing(Findings):
+class _Comparing(Keys):
     """The walk."""
 
     def __init__(self, old: Document, new: Document, *, tool: str, results: bool) -> None:
         super().__init__(old, new, tool=tool, results=results)
         self._seen: set[tuple[int, int]] = set()
         places = Places(old), Places(new)
+        self._legacy = all(one.legacy for one in places)
         self._variants = tuple(Variants(one, Shared(one)) for one in places)
 
     def changes(self, at: Pointer) -> list[Change]:
         """Return every change between the two roots, which stand at *at*."""
         old, new = (judge.document.root for judge in self._judges)
-        self._walk(old, new, at)
+        if dialect(old) != dialect(new):  # the same words mean something else
+            self._whole(old, new, at)
+        else:
+            self._walk(old, new, at)
         return list(self._found.values())
 
     # One pair. ---------------------------------------------------------------------------------
@@ -89,24 +94,27 @@ class _Comparing(Findings):
             self._add(at, "unknown", "it nests too deep to be followed")
             return
         if not isinstance(old, dict) or not isinstance(new, dict):
-            if old != new:
+            if not same(old, new):
                 self._whole(old, new, at)
             return
         mine, theirs = self._end(old, 0), self._end(new, 1)
         if (id(mine), id(theirs)) in self._seen:
+            self._said(cast("Json", old), cast("Json", new), at)  # its target's words are known
             return
         self._seen.add((id(mine), id(theirs)))
         self._said(self._about(old, mine), self._about(new, theirs), at)
-        if has_reference(mine) or has_reference(theirs) or bare(mine) != bare(theirs):
+        if has_reference(mine) or has_reference(theirs) or not same(bare(mine), bare(theirs)):
             self._judged(judging(mine), judging(theirs), at)
-        elif mine != theirs:
+        elif not same(mine, theirs):
             self._meanings(mine, theirs, at)
 
     def _end(self, node: Any, side: int) -> Json:
         """Return what *node*'s chain of references ends in, where only words stand beside them."""
         here: Json = cast("Json", node) if isinstance(node, dict) else {} if node else {"not": {}}
         for _ in range(MAX_DEPTH):
-            if not isinstance(ref := here.get("$ref"), str) or here.keys() - {"$ref", *NAMES}:
+            if not isinstance(ref := here.get("$ref"), str):
+                break
+            if here.keys() - {"$ref", *NAMES} and not self._legacy:
                 break
             try:
                 target = self._judges[side].document.target(ref)
@@ -141,12 +149,13 @@ class _Comparing(Findings):
         theirs = dict(parts(new))
         for steps, one in parts(old):
             other = theirs.get(steps)
-            if isinstance(one, dict) and isinstance(other, dict) and one != other:
+            if isinstance(one, dict) and isinstance(other, dict) and not same(one, other):
                 self._said(cast("Json", one), cast("Json", other), (*at, *steps))
                 self._meanings(one, other, (*at, *steps))
 
     def _judged(self, old: Json, new: Json, at: Pointer) -> None:
         """Compare what *old* and *new*, without words for people, accept."""
+        old, new = split(old), split(new)
         self._alive += [old, new]
         if not _ENTANGLED.isdisjoint([*old, *new]):
             self._whole(old, new, at)
@@ -167,8 +176,20 @@ class _Comparing(Findings):
     def _whole(self, old: Any, new: Any, at: Pointer) -> None:
         """Compare two schemas that can't be followed side by side."""
         self._judge(old, new, at, "it is written otherwise")
+        self._gained(old, new, at)
         if isinstance(old, dict) and isinstance(new, dict):
             self._meanings(old, new, at)
+            before, after = policies(old), policies(new)
+            for where in before.keys() & after.keys():
+                if POLICIES.index(after[where]) > POLICIES.index(before[where]):
+                    text = f"undeclared keys: {before[where]} → {after[where]}"
+                    self._add((*at, *steps_of(where)), "authority", text)
+
+    def _alike(self, node: Json) -> bool:
+        """Tell whether what *node* refers to is the same in both documents."""
+        roots = [judge.document.root for judge in self._judges]
+        inside = all(ref.startswith(INTO) for ref in references(node))
+        return inside and all(same(*(one.get(w, ...) for one in roots)) for w in DEFINITIONS)
 
     def _keywords(self, old: Json, new: Json, at: Pointer, skip: Sequence[str] = ()) -> None:
         """Compare keywords that judge one by one."""
@@ -180,6 +201,10 @@ class _Comparing(Findings):
             group = next((one for one in _TOGETHER if word in one), frozenset({word}))
             done |= group
             if all(same(old.get(one, ...), new.get(one, ...)) for one in group):
+                held = {one: old[one] for one in group if one in old}
+                if has_reference(held) and not self._alike(held):
+                    self._judge(old, new, (*at, word), f"what {word} refers to changed")
+                    return  # of the whole node, and so of what stands beside
                 continue
             kept = {k: v for k, v in alone(old).items() if k not in group}
             before = {**kept, **{key: one for key, one in old.items() if key in group}}
@@ -198,106 +223,25 @@ class _Comparing(Findings):
 
     def _objects(self, old: Json, new: Json, at: Pointer) -> None:
         mine, theirs = named_of(old, "properties"), named_of(new, "properties")
-        policies = policy(old), policy(new)
-        for name in dict.fromkeys((*mine, *theirs)):
+        kept = policy(old), policy(new)
+        needed = (name for one in (old, new) for name in items_of(one, "required"))
+        for name in dict.fromkeys((*mine, *theirs, *map(str, needed))):
             below = (*at, "properties", name)
             if name in mine and name in theirs:
                 self._below(Frame((old, new), "property", name), mine[name], theirs[name], below)
-                self._needed(name, old, new, below)
             elif name in theirs:
                 self._came(name, old, new, below)
-            else:
+            elif name in mine:
                 self._went(name, old, new, below)
-        self._opened(policies, old, new, at)
+            if name in theirs and name not in mine and not self._results:
+                continue  # a new one that is required is said as that
+            self._needed(name, old, new, below if name in theirs else (*at, "required"))
+        self._opened(kept, old, new, at)
         rests = old.get("additionalProperties"), new.get("additionalProperties")
-        if policies == ("typed", "typed"):
+        if kept == ("typed", "typed"):
             frame = Frame((old, new), "property", "another_key")
             self._below(frame, *rests, (*at, "additionalProperties"))
         self._keywords(old, new, at, OBJECT)
-
-    def _needed(self, name: str, old: Json, new: Json, at: Pointer) -> None:
-        """Compare whether a key that both declare must be there."""
-        before, after = (name in items_of(one, "required") for one in (old, new))
-        if before == after:
-            return
-        text = f"{name} is required now" if after else f"{name} may be left out now"
-        if after is self._results:
-            self._add(at, "widened", text)
-        else:
-            self._narrowed(at, text, self._without(name, new if self._results else old))
-
-    def _came(self, name: str, old: Json, new: Json, at: Pointer) -> None:
-        """Say what a property means that only the newer object declares."""
-        required = name in items_of(new, "required")
-        if self._results:
-            kind: Kind = "authority" if names_secret(name) else "widened"
-            text = ", and its name suggests a secret" if names_secret(name) else ""
-            self._add(at, kind, f"{name} is returned too{text}")
-            return
-        if names_identity(name) or names_state(name):
-            what = "who acts" if names_identity(name) else "a record's state"
-            self._add(at, "authority", f"{name} is new, and its name suggests {what}")
-        elif not required and policy(old) in ("strict", "plain"):
-            self._add(at, "widened", f"{name} is new")
-        if required:
-            self._narrowed(at, f"{name} is new and required", self._without(name, old))
-        elif policy(old) in ("open", "typed"):
-            self._frames.append(Frame((old, new), "property", name))
-            text = f"{name} was kept as it came, and is judged now"
-            self._judge(old["additionalProperties"], new["properties"][name], at, text)
-            self._frames.pop()
-
-    def _went(self, name: str, old: Json, new: Json, at: Pointer) -> None:
-        """Say what it means that only the older object declares a property."""
-        if self._results:
-            text = f"{name} is no longer returned"
-            self._add(at, "narrowed", text)
-            return
-        left = policy(new)
-        one = old["properties"][name]
-        if left == "strict":
-            value = next(examples(one, self._judges[0].document), None)
-            witness = Frame((old, new), "property", name).around(
-                value, old, self._judges[0].document
-            )
-            self._narrowed(at, f"{name} is gone, and refused by name", [witness])
-        elif left == "typed":
-            frame = Frame((old, new), "property", name)
-            self._below(frame, one, new["additionalProperties"], at)
-        else:
-            dropped = left == "plain"
-            text = "it is dropped" if dropped else "any value of it is kept"
-            kind: Kind = "meaning" if dropped else "widened"
-            self._add(at, kind, f"{name} is no longer declared: {text}")
-
-    def _opened(self, policies: tuple[str, str], old: Json, new: Json, at: Pointer) -> None:
-        """Compare what becomes of keys that nothing declares."""
-        before, after = policies
-        if before == after:
-            return
-        below = (*at, "additionalProperties")
-        text = f"undeclared keys: {before} → {after}"
-        opens = _POLICIES.index(after) > _POLICIES.index(before)
-        if self._results:
-            self._add(below, "widened" if opens else "meaning", text)
-        elif opens:
-            self._add(below, "authority", text)
-            if after == "typed":  # of a plain object, which ignored what it didn't declare
-                frame = Frame((old, new), "property", "another_key")
-                self._below(frame, True, new["additionalProperties"], below)
-        elif after == "plain":
-            self._add(below, "meaning", f"{text}: what was kept is dropped")
-        else:
-            values = examples(old.get("additionalProperties", True), self._judges[0].document)
-            frame = Frame((old, new), "property", "another_key")
-            around = [frame.around(one, old, self._judges[0].document) for one in values]
-            self._narrowed(below, text, around)
-
-    def _without(self, name: str, node: Json) -> Iterator[Any]:
-        document = self._judges[1 if self._results else 0].document
-        for value in examples(node, document):
-            if isinstance(value, dict):
-                yield {key: one for key, one in cast("Json", value).items() if key != name}
 
     def _lists(self, old: Json, new: Json, at: Pointer) -> None:
         places = items_of(old, "prefixItems"), items_of(new, "prefixItems")
@@ -355,9 +299,11 @@ class _Comparing(Findings):
     def _arm(self, arm: Any, side: int, union: Any, at: Pointer) -> None:
         """Say what it means that only one version has an alternative."""
         text = f"an alternative is {'new' if side else 'gone'}"
-        verdict = contained(arm, self._judges[side], union, self._judges[1 - side])
+        verdict = self._contained(arm, self._judges[side], union, self._judges[1 - side])
         if verdict.answer == "yes":
             return
+        if side:
+            self._gained(union, arm, at)
         if bool(side) is not self._results:
             self._add(at, "widened", text)
         elif verdict.answer == "no":
@@ -371,8 +317,13 @@ class _Comparing(Findings):
         if len(arms[0]) != len(arms[1]) or refs[0] != refs[1]:
             self._whole(old, new, at)
             return
-        for index, (one, other) in enumerate(zip(*arms, strict=True)):
-            self._below(Frame((old, new), "part"), one, other, (*at, "allOf", str(index)))
+        ends = [self._end(one, 0) for one in arms[0]], [self._end(one, 1) for one in arms[1]]
+        matched = paired(*ends)
+        if len(matched) < len(arms[0]):
+            matched = {index: index for index in range(len(arms[0]))}
+        for index, other in matched.items():
+            where = (*at, "allOf", str(other))
+            self._below(Frame((old, new), "part"), arms[0][index], arms[1][other], where)
         if all(refs):
             pair = {"$ref": old["$ref"]}, {"$ref": new["$ref"]}
             self._below(Frame((old, new), "part"), *pair, (*at, "$ref"))
