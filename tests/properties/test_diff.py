@@ -14,7 +14,20 @@ from remit.schema.comparing.examples import examples
 from remit.schema.document import Document, parts
 from tests.properties.test_lower import BOUNDED, LEAVES, POLICIES, tools, values
 
-NODES = [leaf for leaf in (*LEAVES, *BOUNDED) if leaf != {"type": "object"}]
+X = {"$ref": "#/$defs/Leaf"}
+TRICKY: list[dict[str, Any]] = [
+    {"type": ["object", "null"], "properties": {"a": X, "b": X}, "additionalProperties": False},
+    {"type": ["array", "null"], "items": X},
+    {"type": "array", "items": {"type": "string"}, "contains": X},
+    {"type": "object", "propertyNames": X, "additionalProperties": True},
+    {"type": "object", "additionalProperties": True, "required": ["z"]},
+    {"type": "object", "patternProperties": {"^z": X}, "additionalProperties": False},
+    {"enum": [True, 1, 0]},
+    {"not": X},
+    {"anyOf": [X, {"type": "array", "items": X}]},
+    {"if": X, "then": {"maxLength": 1}, "type": ["string", "integer"]},
+]
+NODES = [leaf for leaf in (*LEAVES, *BOUNDED, *TRICKY) if leaf != {"type": "object"}]
 BREAKS = {"narrowed", "unknown"}
 GROWS = {"widened", "authority", "unknown"}
 

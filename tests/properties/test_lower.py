@@ -40,6 +40,16 @@ LEAVES: list[dict[str, Any]] = [
     {"allOf": [{"type": "string"}, {"enum": ["x", "z"]}]},
     {"type": "string", "default": "x"},
     {"type": "object"},
+    {
+        "type": ["object", "null"],
+        "properties": {"a": {"type": "string"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    },
+    {"allOf": [{"$ref": "#/$defs/Tree"}], "description": "A tree here."},
+    {"anyOf": [{"allOf": [{"$ref": "#/$defs/Tree"}, {"$ref": "#/$defs/Pair"}]}, {"type": "null"}]},
+    {"anyOf": [{"enum": ["x", "y"]}, {"enum": ["X"]}, {"type": "null"}], "default": None},
+    {"enum": [True, 1, "x"]},
     {},
 ]
 BOUNDED: list[dict[str, Any]] = [

@@ -61,19 +61,15 @@ def _limits(given: Mapping[str, Any]) -> list[str]:
     low, high = given.get("minimum"), given.get("maximum")
     above, below = given.get("exclusiveMinimum"), given.get("exclusiveMaximum")
     said: list[str] = []
-    if above is True and low is not None:  # draft 4 marks the bound itself
-        above, low = low, None
-    if below is True and high is not None:
-        below, high = high, None
     if low is not None and high is not None:
         said.append(f"From {low} to {high}.")
     elif low is not None:
         said.append(f"At least {low}.")
     elif high is not None:
         said.append(f"At most {high}.")
-    if above is not None and not isinstance(above, bool):
+    if above is not None:
         said.append(f"Greater than {above}.")
-    if below is not None and not isinstance(below, bool):
+    if below is not None:
         said.append(f"Less than {below}.")
     return said
 
@@ -84,7 +80,7 @@ def _values(given: Mapping[str, Any]) -> list[str]:
         shown = given.get(word)
         if isinstance(shown, list) and shown and len(told := _json(shown)[1:-1]) <= _LONG:
             said.append(text.format(told))
-    if "default" in given and len(told := _json(given["default"])) <= _LONG:
+    if given.get("default") is not None and len(told := _json(given["default"])) <= _LONG:
         said.append(f"Default: {told}.")
     return said
 

@@ -53,6 +53,7 @@ class Decoder:
         self._absent = absent
         self._folds = folds
         self._repaired: list[str] = []
+        self._fitting: dict[tuple[int, int], bool] = {}
 
     def decoded(self, arguments: Mapping[str, Any]) -> Decoded:
         """Return *arguments* decoded; they aren't changed."""
@@ -67,8 +68,8 @@ class Decoder:
             return value  # what is deeper is refused by the contract
         here = self._end(cast("Json", node))
         if isinstance(arms := here.get("anyOf"), list):
-            arm = self._arm(value, cast("Sequence[Any]", arms))
-            return value if arm is None else self._value(value, arm, path)
+            fits = [arm for arm in cast("Sequence[Any]", arms) if self._fits(value, arm, 1)]
+            return self._value(value, fits[0], path) if fits else value
         if isinstance(value, str) and (fold := self._fold_of(here)):
             found = value if value in fold.values() else fold.get(value.casefold(), value)
             if found != value:
@@ -90,17 +91,6 @@ class Decoder:
             if one is not None or name not in absent
         }
 
-    def _arm(self, value: Any, arms: Sequence[Any]) -> Any:
-        """Return the arm that *value* was made for; of several the one that takes nothing away."""
-        found = [arm for arm in arms if self._fits(value, arm, 1)]
-        for arm in found:
-            before = len(self._repaired)
-            same = bool(self._value(value, arm, ()) == value)
-            del self._repaired[before:]
-            if same:
-                return arm
-        return found[0] if found else None
-
     def _fold_of(self, node: Json) -> Mapping[str, str]:
         return self._folds.get(id(node), {})
 
@@ -116,6 +106,14 @@ class Decoder:
         if depth > MAX_DEPTH or not isinstance(node, dict):
             return True
         here = self._end(cast("Json", node))
+        if not isinstance(value, list | dict):
+            return self._matches(value, here, depth)
+        key = id(cast("object", value)), id(here)
+        if key not in self._fitting:  # else each level of a recursive value doubles the work
+            self._fitting[key] = self._matches(value, here, depth)
+        return self._fitting[key]
+
+    def _matches(self, value: Any, here: Json, depth: int) -> bool:
         if isinstance(arms := here.get("anyOf"), list):
             return any(self._fits(value, arm, depth + 1) for arm in cast("Sequence[Any]", arms))
         if not _is_of(value, here.get("type")):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from remit.schema.document import Document, Json, bounded
 from remit.schema.flattening.flat import flattened
+from remit.schema.flattening.shelf import hoisted
 from remit.schema.lowering.decoding import Decoded, Decoder
 from remit.schema.lowering.dialects import GEMINI, PROVIDERS, STRICT, Provider
 from remit.schema.lowering.speaking import Speaking
@@ -30,6 +31,15 @@ _FOLDED: Final = frozenset(
     {
         *("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const", "$ref"),
         *("dependentSchemas", "dependentRequired", "dependencies"),
+    }
+)
+
+
+# What may keep keys that an arm doesn't declare itself.
+_KEEPING: Final = frozenset(
+    {
+        *("additionalProperties", "patternProperties", "unevaluatedProperties", *UNIONS),
+        *("dependentSchemas", "if", "then", "else", "not"),
     }
 )
 
@@ -121,7 +131,12 @@ def lower(
     dialect = STRICT.get(provider)
     root, told = _rooted(source)
     if dialect is None:
-        made = Speaking(Places(Document(root)), GEMINI)
+        places = Places(Document(root))
+        if places.foreign:
+            text = f"it is sent as it is, and may be misread, since {places.foreign}"
+            entry = Entry("#", "$id", "kept", lossy=True, text=text)
+            return Lowered(provider, root, strict=False, report=(*told, entry), _source=source)
+        made = Speaking(places, GEMINI)
         spoken = made.whole()
         return Lowered(provider, spoken, strict=False, report=(*told, *made.report), _source=source)
     if strict is False:
@@ -164,12 +179,22 @@ def _checked(provider: object, strict: object) -> None:
 
 def _resolved(places: Places) -> None:
     """Raise for a reference that leads nowhere, or round in a ring."""
-    for place, ref in places.references:
-        if place.node.get("$ref") == ref and not places.foreign:
+    ends: set[str] = set()
+    for place, _ in () if places.foreign else places.references:
+        chain: dict[str, None] = {}
+        node: Any = place.node
+        while isinstance(node, dict) and isinstance(one := cast("Json", node).get("$ref"), str):
+            if one in ends:
+                break
+            if one in chain:
+                text = f"the reference {one!r} leads back to itself"
+                raise SchemaError(place.pointer, text)
+            chain[one] = None
             try:
-                places.document.resolved(place.node)
+                node = places.document.target(one)
             except SchemaError as why:
                 raise SchemaError(place.pointer, why.text) from None
+        ends.update(chain)
 
 
 def _object_at(root: Json) -> None:
@@ -191,6 +216,11 @@ def _rooted(root: Json) -> tuple[Json, tuple[Entry, ...]]:
         root, told = copied(flat.schema), flat.report
     if _FOLDED.isdisjoint(root) and root.get("type") == "object":
         return root, told
+    places = Places(Document(root))
+    # What leads to the root, or into what goes from it, keeps what it led to.
+    aimed = {ref: None for _, ref in places.references if _moves(steps_of(ref))}
+    if aimed and not places.foreign:
+        root, _ = hoisted(places, aimed, {})
     speaking = Speaking(Places(Document(root)), GEMINI)
     made = dict(speaking.opened(root))
     lost: list[Entry] = []
@@ -206,8 +236,14 @@ def _rooted(root: Json) -> tuple[Json, tuple[Entry, ...]]:
     return copied(made), (*told, *speaking.report, *lost)
 
 
+def _moves(steps: tuple[str, ...]) -> bool:
+    return not steps or steps[0] in _FOLDED
+
+
 def _take_in(made: Json, arms: Sequence[Json]) -> None:
     """Give the object *made* the properties that only the arms of its union have."""
+    if "additionalProperties" not in made and any(not _KEEPING.isdisjoint(arm) for arm in arms):
+        made["additionalProperties"] = True  # what one arm keeps must come through
     own = named_of(made, "properties")
     closed = made.get("additionalProperties") is False
     found: dict[str, list[Any]] = {}
@@ -226,7 +262,3 @@ def _take_in(made: Json, arms: Sequence[Json]) -> None:
             for name, some in found.items()
         },
     }
-    if "additionalProperties" not in made:
-        policies = [arm.get("additionalProperties") for arm in arms]
-        if any(policy is not None for policy in policies):
-            made["additionalProperties"] = True  # what one arm keeps must come through

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
@@ -24,7 +25,7 @@ def merged(one: Any, other: Any) -> tuple[Json, list[str]]:
     mine, theirs = cast("Json", one), cast("Json", other)
     made, lost = dict(mine), list[str]()
     for word, value in theirs.items():
-        if word not in made or made[word] == value or word in ANNOTATIONS:
+        if word not in made or _told(made[word]) == _told(value) or word in ANNOTATIONS:
             made[word] = value
         elif (both := _both(word, made[word], value)) is not None:
             made[word] = both
@@ -32,6 +33,9 @@ def merged(one: Any, other: Any) -> tuple[Json, list[str]]:
             lost.append(word)
     if _leaks(mine, theirs) or _leaks(theirs, mine):
         lost.append("additionalProperties")
+    for part, rest in ((mine, theirs), (theirs, mine)):
+        if "items" in part and "prefixItems" in rest and "prefixItems" not in part:
+            lost.append("items")  # which held for the first places too
     return made, lost
 
 
@@ -61,11 +65,16 @@ def _policy(one: Any, other: Any) -> Any:
 
 
 def _joined(one: Any, other: Any) -> list[Any]:
-    return [*one, *(item for item in other if item not in one)]
+    return [*{_told(item): item for item in (*one, *other)}.values()]
 
 
 def _shared(one: Any, other: Any) -> list[Any]:
-    return [item for item in one if item in other]
+    also = {*map(_told, other)}
+    return [item for item in one if _told(item) in also]
+
+
+def _told(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)  # in which 1 is not true
 
 
 def _properties(mine: Json, theirs: Json) -> Json:
@@ -92,8 +101,8 @@ def _types(one: Any, other: Any) -> Any:
 
 def _leaks(one: Json, other: Json) -> bool:
     """Tell whether *one* holds other keys to a rule that keys of *other* would escape."""
-    rule = one.get("additionalProperties")
-    if rule is None or rule is True or rule == {}:
+    rules = [one.get(word) for word in ("additionalProperties", "unevaluatedProperties")]
+    if all(rule is None or rule is True or rule == {} for rule in rules):
         return False
     own: Any = one.get("properties")
     more: Any = other.get("properties")

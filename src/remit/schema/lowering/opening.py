@@ -34,12 +34,27 @@ JUDGING: Final = frozenset(
 """Keywords that judge, and that no provider's dialect can say."""
 
 
+# What each draft had not yet, from the oldest; each lacks what the ones after it lack too.
+_LATER: Final = {
+    "draft-04": frozenset({"const", "contains", "propertyNames"}),
+    "draft-06": frozenset({"if", "then", "else"}),
+    "draft-07": frozenset(
+        {
+            *("unevaluatedProperties", "unevaluatedItems", "dependentRequired", "dependentSchemas"),
+            *("minContains", "maxContains"),
+        }
+    ),
+    "2019-09": frozenset({"prefixItems"}),
+}
+
+
 class Opening:
     """One document, opened node by node for one dialect."""
 
     def __init__(self, places: Places, dialect: Dialect) -> None:
         self._places = places
         self._dialect = dialect
+        self._unknown = _unknown(str(places.document.root.get("$schema", "")))
         self._shared = Shared(places)
         self._variants = Variants(places, self._shared)
         self._told: dict[Entry, None] = {}
@@ -57,14 +72,14 @@ class Opening:
         """Return *node* with what it refers to and its intersections put together."""
         self._spend(at)
         here: Json = cast("Json", node) if isinstance(node, dict) else {} if node else {"not": {}}
+        here = self._modern(here)
         self._depth += 1
-        while isinstance(ref := here.get("$ref"), str):
-            beside = self._beside(here)
+        if self._depth > MAX_DEPTH:
+            raise SchemaError(at, f"its references nest deeper than {MAX_DEPTH}")
+        if isinstance(ref := here.get("$ref"), str):
             target = self._target(ref, at)
             self._spend(at, self._places.size(target))
-            if self._depth > MAX_DEPTH:
-                raise SchemaError(at, f"its references nest deeper than {MAX_DEPTH}")
-            here = self._both(target, beside, at)
+            here = self._both(self.opened(target, at), self._beside(here), at)
         if "allOf" in here and isinstance(arms := here["allOf"], list):
             rest = {word: one for word, one in here.items() if word != "allOf"}
             for index, arm in enumerate(cast("Sequence[Any]", arms)):
@@ -79,8 +94,21 @@ class Opening:
         self._alive.append(here)
         return here
 
+    def _modern(self, here: Json) -> Json:
+        """Return *here* without words that its draft doesn't have, and bounds in today's form."""
+        if not self._unknown.isdisjoint(here):
+            here = {word: one for word, one in here.items() if word not in self._unknown}
+        for word, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+            if isinstance(here.get(word), bool):  # draft 4 marks the bound itself
+                rest = {w: one for w, one in here.items() if w not in (word, bound)}
+                marked = {word if here[word] else bound: here[bound]} if bound in here else {}
+                here = {**rest, **marked}
+        return here
+
     def _both(self, one: Any, other: Any, at: Pointer) -> Json:
         made, lost = merged(one, other)
+        held = (cast("Sequence[Any]", one) for one in made.values() if isinstance(one, dict | list))
+        self._spend(at, sum(map(len, held)))
         self._alive.append(made)
         for word in lost:
             text = f"two rules of {word} hold here, of which one is left to the contract"
@@ -143,6 +171,15 @@ class Opening:
 
     def _tell(self, at: Pointer, word: str, action: Action, text: str, *, lossy: bool) -> None:
         self._told[Entry(pointer(at), word, action, lossy=lossy, text=text)] = None
+
+
+def _unknown(draft: str) -> frozenset[str]:
+    """Return the words that came after *draft*, a ``$schema``: in it they say nothing."""
+    words: frozenset[str] = frozenset()
+    for name, later in _LATER.items():
+        if words or name in draft:
+            words |= later
+    return words
 
 
 def _escapes(node: Json, steps: Pointer) -> bool:

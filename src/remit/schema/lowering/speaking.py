@@ -15,9 +15,11 @@ from typing import Any, Final, cast
 from remit.schema.collide import ALL, ANNOTATIONS, kind_of, typed
 from remit.schema.document import MAX_DEPTH, Json, Pointer, bounded
 from remit.schema.flattening.sharing import fresh
+from remit.schema.lowering.alternatives import differ_in_case, wider
 from remit.schema.lowering.bounds import BOUNDS, in_words
+from remit.schema.lowering.describing import Describing
 from remit.schema.lowering.dialects import Dialect
-from remit.schema.lowering.opening import JUDGING, NAMING, Opening
+from remit.schema.lowering.opening import JUDGING, NAMING
 from remit.schema.places import Places, items_of, named_of, reference
 from remit.schema.policy import SchemaError
 from remit.schema.variants import UNIONS
@@ -25,6 +27,7 @@ from remit.schema.variants import UNIONS
 __all__ = ["Speaking"]
 
 _SILENT: Final = frozenset({*NAMING, "discriminator", "readOnly", "writeOnly", "nullable"})
+_OF_OBJECT: Final = frozenset({"properties", "required", "additionalProperties"})
 _FORMS: Final[dict[str, type]] = {
     "properties": dict,
     **dict.fromkeys(("required", "enum", "anyOf", "oneOf"), list),
@@ -41,12 +44,11 @@ _OF_KIND: Final = {
     "object": {"properties", "required", "additionalProperties", "minProperties", "maxProperties"},
     "number": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
 }
-_MANY_ITEMS: Final = 960  # Gemini answers more, summed over a schema, with an opaque refusal
 _OF_ALL: Final = ("unevaluatedProperties", "unevaluatedItems")  # in one arm they'd forbid more
 _NULL: Final[Json] = {"type": "null"}
 
 
-class Speaking(Opening):
+class Speaking(Describing):
     """One lowering of one document.
 
     Attributes:
@@ -62,7 +64,7 @@ class Speaking(Opening):
         self._names: dict[str, str] = {}
         self._waiting: deque[str] = deque()
         self._taken: set[str] = set()
-        self._items = 0
+        self._above: set[int] = set()  # what is being read, by its id
         if places.foreign:
             text = f"the schema names its parts in a way of its own: {places.foreign}"
             self._refuse((), "$schema", text)
@@ -86,9 +88,14 @@ class Speaking(Opening):
     # One node. ---------------------------------------------------------------------------------
 
     def _node(self, node: Any, at: Pointer) -> Json:
+        node = _alone(node)
+        if id(node) in self._above:
+            return self._round(node, at)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise SchemaError(at, f"what is put together nests deeper than {MAX_DEPTH}")
+        self._above.add(id(node))
+        self._alive.append(node)
         try:
             if isinstance(node, dict) and isinstance(ref := cast("Json", node).get("$ref"), str):
                 made = self._reference(ref, cast("Json", node), at)
@@ -97,6 +104,13 @@ class Speaking(Opening):
             return self._said(self.opened(node, at), at)
         finally:
             self._depth -= 1
+            self._above.discard(id(cast("object", node)))
+
+    def _round(self, node: Any, at: Pointer) -> Json:
+        """Return what stands for *node* where it stands inside itself, put together."""
+        self._lose(at, "allOf", "it leads back to itself through what is put together, and is cut")
+        kinds = self._shared.kinds((node,))
+        return typed(kinds) if len(kinds) < len(_OF_KIND) else {}
 
     def _reference(self, ref: str, node: Json, at: Pointer) -> Json | None:
         """Return a reference, or None where what it leads to can stand itself."""
@@ -143,7 +157,7 @@ class Speaking(Opening):
             self._refuse(at, "type", "no type, so that any kind of value is valid")
             return {}
         made: Json = {"type": kinds if len(kinds) > 1 else kind} if kind else {}
-        if kind == "object" or (not kind and "properties" in here):
+        if kind == "object" or (not kind and not _OF_OBJECT.isdisjoint(here)):
             self._object(here, made, at)
         if kind == "array" or (not kind and {"items", "prefixItems"} & here.keys()):
             self._array(here, made, at)
@@ -181,9 +195,12 @@ class Speaking(Opening):
                 self._lose(at, "oneOf", text)
         outside = {*ANNOTATIONS, *UNIONS, *NAMING, *_OF_ALL, "required"}
         beside = {key: one for key, one in here.items() if key not in outside}
+        if beside.keys() == {"type"} and self._within(arms, beside["type"]):
+            beside = {}
         if beside or "required" in here:
             own = {**beside, **({"required": here["required"]} if "required" in here else {})}
             arms = [self._both(self.opened(arm, at), own, at) for arm in arms]
+        self._told_apart(arms, at, word)
         made: Json = {"anyOf": [self._node(arm, (*at, word, str(i))) for i, arm in enumerate(arms)]}
         if not arms:
             self._refuse(at, word, f"{word} without alternatives")
@@ -205,9 +222,11 @@ class Speaking(Opening):
 
     def _listed(self, here: Json, kinds: Sequence[str], at: Pointer) -> Json:
         """Return a list of values, or the one value, with the types they have."""
-        values = [here["const"]] if "const" in here else items_of(here, "enum")
+        values = items_of(here, "enum") if "enum" in here else [here["const"]]
+        if "const" in here:
+            values = [one for one in values if _told(one) == _told(here["const"])]
         values = [*{json.dumps(one, sort_keys=True): one for one in values}.values()]
-        values = [one for one in values if kinds == [""] or kind_of(one) in _wider(kinds)]
+        values = [one for one in values if kinds == [""] or kind_of(one) in wider(kinds)]
         named = list(dict.fromkeys(map(kind_of, values)))
         types = [one for one in named if not (one == "integer" and "number" in named)]
         if unsaid := [one for one in named if one not in self._dialect.enums]:
@@ -215,16 +234,16 @@ class Speaking(Opening):
         if not values:
             self._refuse(at, "enum", "an empty list of values")
         if len(types) > 1 and not self._dialect.type_lists:
-            each = [[one for one in values if kind_of(one) in _wider([kind])] for kind in types]
+            each = [[one for one in values if kind_of(one) in wider([kind])] for kind in types]
             arms = [self._listed({"enum": some}, [""], at) for some in each]
             return self._described(here, {"anyOf": arms}, at)
         made: Json = {"type": types[0] if len(types) == 1 else types} if types else {}
-        if "const" in here and self._dialect.const:
+        if "const" in here and values and self._dialect.const:
             made["const"] = here["const"]
         else:
             made["enum"] = values
-        texts = {one for one in values if isinstance(one, str)}
-        if self._dialect.fresh_case and len({one.casefold() for one in texts}) < len(texts):
+        texts = [one for one in values if isinstance(one, str)]
+        if self._dialect.fresh_case and differ_in_case([texts]):
             text = "texts that differ only in capitalisation, which isn't guaranteed"
             self._refuse(at, "enum", text)
         elif self._fold and "enum" in made and texts:
@@ -332,47 +351,15 @@ class Speaking(Opening):
         elif isinstance(items, bool):
             made["items"] = items
 
-    def _described(self, here: Json, made: Json, at: Pointer) -> Json:
-        """Return *made* with the bounds and the annotations of *here*."""
-        words: Json = {}
-        for word in BOUNDS:
-            if word not in here or (word == "deprecated" and here[word] is not True):
-                continue
-            if self._is_sent(word, here[word]):
-                made[word] = here[word]
-                self._tell(at, word, "kept", "", lossy=False)
-            elif not (word == "default" and here[word] is None):
-                words[word] = here[word]
-                self._tell(at, word, "described", in_words({word: here[word]}), lossy=False)
-        title = here.get("title")
-        if isinstance(title, str) and "title" in self._dialect.words:
-            made["title"] = title
-        own = here.get("description") or ("" if "title" in made else title)
-        said = [str(one).strip() for one in (own, made.get("description"), in_words(words)) if one]
-        if said:
-            # A sentence that isn't ended runs into the next.
-            start = (
-                said[0]
-                if len(said) == 1 or said[0].endswith((".", "!", "?", ":"))
-                else said[0] + "."
-            )
-            made["description"] = " ".join([start, *said[1:]])
-        return made
 
-    def _is_sent(self, word: str, value: Any) -> bool:
-        dialect = self._dialect
-        if word == "format":
-            return isinstance(value, str) and value in dialect.formats
-        if word == "pattern":
-            return dialect.pattern is not None and not dialect.pattern.search(str(value))
-        if word == "minItems" and dialect.few_items:
-            return value in (0, 1)
-        if word not in dialect.words or (word.startswith("exclusive") and isinstance(value, bool)):
-            return False
-        if word == "maxItems" and not dialect.closes and isinstance(value, int):
-            self._items += value
-            return self._items <= _MANY_ITEMS
-        return True
+def _alone(node: Any) -> Any:
+    """Return an intersection of one schema as that, with the words beside it."""
+    arms = items_of(cast("Json", node), "allOf") if isinstance(node, dict) else []
+    if len(arms) == 1 and isinstance(arms[0], dict):
+        rest = {word: one for word, one in cast("Json", node).items() if word != "allOf"}
+        if not rest.keys() - ANNOTATIONS:
+            return {**cast("Json", arms[0]), **rest} if rest else cast("Any", arms[0])
+    return cast("Any", node)
 
 
 def _nullable(made: Json) -> Json:
@@ -387,5 +374,5 @@ def _nullable(made: Json) -> Json:
     return {"anyOf": [made, dict(_NULL)], **about}
 
 
-def _wider(kinds: Sequence[str]) -> set[str]:
-    return {*kinds, "integer"} if "number" in kinds else {*kinds}
+def _told(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
