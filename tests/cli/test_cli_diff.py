@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from remit.manifest import digest
 from tests.cli.conftest import DESK, Remit
 
 APP = '''
@@ -253,3 +254,11 @@ def test_the_help_keeps_its_table(remit: Remit):
     shown = remit("diff", "--help").stdout
     assert "\n  widened    accepts more\n" in shown
     assert "\\b" not in shown
+
+
+def test_digests_depend_on_no_order_of_keys():
+    one = {"a": 1, "b": {"c": [1, 2], "d": None}}
+    other = {"b": {"d": None, "c": [1, 2]}, "a": 1}
+    assert list(one) != list(other)
+    assert digest(one) == digest(other)
+    assert digest(one) != digest({**one, "b": {"c": [2, 1], "d": None}})

@@ -12,7 +12,7 @@ import json
 import logging
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import AfterValidator, BaseModel, Field, SecretStr
@@ -396,3 +396,30 @@ async def test_a_planted_secret_is_in_nothing_sent_logged_or_stored(
     assert SECRET.encode() not in stored
     assert b"u_asha" in stored
     assert SECRET not in shown(caplog.records)
+
+
+async def test_a_key_of_another_alternative_is_said_to_be_that(surface: str):
+    """A model that mixes two variants is told so, and not to write what it wrote.
+
+    If this fails, it sends the same again.
+    """
+    app = remit.Remit("mixed")
+
+    class Refund(BaseModel):
+        action: Literal["refund"]
+        amount: int
+
+    class Replace(BaseModel):
+        action: Literal["replace"]
+        sku: str
+
+    @app.tool(effect="read")
+    def resolve(how: Annotated[Refund | Replace, Field(discriminator="action")]) -> str:
+        return how.action
+
+    async with running(app, surface) as made:
+        sent = {"how": {"action": "refund", "amount": 3, "sku": "A1"}}
+        (issue,) = (await made.call("resolve", sent)).issues
+    assert issue.code == "unrecognized_keys:sku"
+    assert "sku: it belongs to another alternative" in issue.hint
+    assert "did you mean" not in issue.hint
